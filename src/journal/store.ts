@@ -41,6 +41,8 @@ export interface AccountRow {
   readonly text: string;
 }
 
+export type AccountRowChange = (kept: readonly AccountRow[]) => readonly AccountRow[];
+
 export interface RunFilter {
   readonly account?: string;
   readonly runbook?: string;
@@ -110,8 +112,11 @@ export interface JournalStore extends JournalReader {
   lastAct(account: string, upTo?: number): Promise<StoredEntry | undefined>;
   /** The rows kept under a key, in the order of their names. */
   accountRows(key: string): Promise<readonly AccountRow[]>;
-  /** Writes rows, each in place of the one of its name, and removes those named in `without`; all or none, durable. */
-  putAccountRows(key: string, rows: readonly AccountRow[], without?: readonly string[]): Promise<void>;
+  /**
+   * Writes the rows that `change` makes of those kept under a key, each in place of the one of its name; all or none, durable. No other
+   * process changes a row in between. `change` may be called again where a commit is repeated.
+   */
+  changeAccountRows(key: string, change: AccountRowChange): Promise<void>;
 }
 
 /** Selects the rows that match the filter, newest first; for stores that keep their rows in memory. */

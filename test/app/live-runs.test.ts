@@ -171,7 +171,7 @@ const facts: [string, (of: LedgerOf, at: number) => Promise<void>][] = [
     'the venue has shown to another process',
     (of, at) => {
       const fills = [fill('BTC-USD-9', '0.5', { timestamp: at * 1000 })];
-      return keepListed(of, { listed: [{ market: 'BTC-USD', readAt: at, fills }], gone: {}, runs: [] });
+      return keepListed(of, (kept) => ({ ...kept, listed: [{ market: 'BTC-USD', readAt: at, fills }], runs: [] }));
     },
   ],
 ];

@@ -49,7 +49,7 @@ describe('the rows of a ledger', () => {
     ] as const) {
       const text = row?.text.replace(from, to) ?? '';
       expect(text).not.toBe(row?.text);
-      await of.store.putAccountRows(KEY, [{ name: row?.name ?? '', text }]);
+      await of.store.changeAccountRows(KEY, () => [{ name: row?.name ?? '', text }]);
       expect((await loadLedger(of)).folded).toBe(1);
       expect(await of.store.accountRows(KEY)).toEqual([row]);
     }
@@ -87,9 +87,9 @@ describe('the rows of a ledger', () => {
       why: expect.stringContaining('journal of a'),
     });
     const other = await keep('b');
-    await other.store.putAccountRows(KEY, [{ name: 'run b', text: '{' }]);
+    await other.store.changeAccountRows(KEY, () => [{ name: 'run b', text: '{' }]);
     expect((await loadLedger(other)).parts.unknown).toBeUndefined();
-    await other.store.putAccountRows(KEY, [{ name: 'gone', text: '{' }]);
+    await other.store.changeAccountRows(KEY, () => [{ name: 'gone', text: '{' }]);
     expect((await loadLedger(other)).parts.unknown?.why).toContain('gone');
   });
 });

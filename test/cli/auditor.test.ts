@@ -40,7 +40,7 @@ describe('an auditor without the right to write', { tags: ['linux', 'long'] }, (
     for (const inUse of [false, true]) {
       lock({ file: 0o600, folder: 0o700 });
       const writer = inUse ? await openSqliteStore(store) : undefined;
-      await writer?.putAccountRows('main', [{ name: 'a', text: 'written while it is read' }]);
+      await writer?.changeAccountRows('main', () => [{ name: 'a', text: 'written while it is read' }]);
       lock({ file: 0o444, folder: 0o555 });
       const before = listFiles(join(here.path, 'kept'));
       for (const words of REVIEWS) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JournalStore, RunRow, StoredEntry } from '../../src/journal/store.ts';
+import type { AccountRow, JournalStore, RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
@@ -98,24 +98,30 @@ function testStore(open: OpenStore): void {
   });
 
   it('keeps rows of an account beside its entries', async () => {
-    await store.putAccountRows('k', [
-      { name: 'b', text: '1' },
-      { name: 'a', text: 'ü' },
-    ]);
-    await store.putAccountRows('other', [{ name: 'a', text: '9' }]);
-    await store.putAccountRows(
-      'k',
-      [
-        { name: 'c', text: '3' },
-        { name: 'a', text: '2' },
-      ],
-      ['b'],
-    );
+    const put = (key: string, ...rows: readonly AccountRow[]) => store.changeAccountRows(key, () => rows);
+    await put('k', { name: 'b', text: '1' }, { name: 'a', text: 'ü' });
+    await put('other', { name: 'a', text: '9' });
+    await put('k', { name: 'c', text: '3' }, { name: 'a', text: '2' });
     expect(await store.accountRows('k')).toEqual([
       { name: 'a', text: '2' },
+      { name: 'b', text: '1' },
       { name: 'c', text: '3' },
     ]);
     expect(await store.accountRows('nobody')).toEqual([]);
+  });
+
+  it('changes rows of an account from what all others have written, and all or none', async () => {
+    const name = 'sum';
+    const add = (kept: readonly AccountRow[]) => [
+      { name, text: `${kept.find((each) => each.name === name)?.text ?? ''}+` },
+    ];
+    await Promise.all(Array.from({ length: 10 }, () => store.changeAccountRows('k', add)));
+    expect(await store.accountRows('k')).toEqual([{ name, text: '++++++++++' }]);
+    const fail = () => {
+      throw new Error('no rows');
+    };
+    await expect(store.changeAccountRows('k', fail)).rejects.toThrow('no rows');
+    expect(await store.accountRows('k')).toEqual([{ name, text: '++++++++++' }]);
   });
 
   it('keeps runs apart', async () => {

@@ -410,7 +410,7 @@ describe('openSqliteStore', () => {
     await (await openSqliteStore(file)).close();
     chmodSync(file, 0o400);
     const store = await openSqliteStore(file);
-    await expect(store.putAccountRows('main', [{ name: 'a', text: 'b' }])).rejects.toMatchObject({
+    await expect(store.changeAccountRows('main', () => [{ name: 'a', text: 'b' }])).rejects.toMatchObject({
       reason: 'unavailable',
     });
     await store.close();
@@ -460,7 +460,7 @@ describe('the rows of an account', () => {
     try {
       expect(await store.accountRows('k')).toEqual([]);
       expect(tables()).toEqual([]);
-      await store.putAccountRows('k', [{ name: 'a', text: '1' }]);
+      await store.changeAccountRows('k', () => [{ name: 'a', text: '1' }]);
       expect(tables()).toHaveLength(1);
     } finally {
       database.close();

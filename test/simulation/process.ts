@@ -246,7 +246,7 @@ export function diskOf(process: Process, disk: Disk, traits: DiskTraits): Journa
     heads: (account) => store.heads(account),
     lastAct: (account, upTo) => store.lastAct(account, upTo),
     accountRows: (key) => store.accountRows(key),
-    putAccountRows: (key, rows, without) => store.putAccountRows(key, rows, without),
+    changeAccountRows: (key, change) => store.changeAccountRows(key, change),
     read: (run, range) => store.read(run, range),
     last: (run) => store.last(run),
     runs: (filter) => store.runs(filter),

@@ -7,7 +7,7 @@ import { pause } from '../../base/clock.ts';
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
-import type { Baseline, LedgerParts, ListedFills } from '../../gateway/limits/ledger-rows.ts';
+import type { Baseline, LedgerParts, ListedFills, RunLedger } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
@@ -15,7 +15,7 @@ import { LIVE_STATUSES, makeAccountOrderParams, makeMarketParams, PAGE_ROWS } fr
 import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
-import { keepListed, keepPositions, loadLedger, nameLedger, takeRows } from './ledger.ts';
+import { keepListed, keepPositions, loadLedger, nameLedger, type ShownParts, takeRows } from './ledger.ts';
 import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readRows } from './one-request.ts';
 
 interface LedgerHost {
@@ -106,7 +106,7 @@ export function compareWithVenue(host: LedgerHost, which: Compared = {}): Promis
   return compared;
 }
 
-/** One comparison of a ledger at a time: of two side by side, one could keep its lists in place of longer ones of the other. */
+/** One comparison of a ledger at a time: of two side by side, the one that ends later need not have asked later. */
 const UNDER_WAY = new WeakMap<AccountLedger, Promise<unknown>>();
 
 /**
@@ -221,43 +221,70 @@ async function compareLists(
   for (const market of wanted) {
     const fills = await listFills(account, market, findStart(ledger, market, account.clock.now()));
     if ('why' in fills) return { added: [], gone: [], unread: fills.why };
-    const earlier = known.listed.find((each) => each.market === market)?.fills ?? [];
-    const once = new Map([...earlier, ...fills].map((fill) => [fill.id, fill]));
-    const ofJournals = new Set(known.runs.flatMap((run) => run.fills.map(({ id }) => id)));
-    listed.push({ market, readAt: askedAt, fills: [...once.values()].filter(({ id }) => !ofJournals.has(id)) });
+    listed.push({ market, readAt: askedAt, fills });
   }
   const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])), ended };
-  const forGood = await keepFound(account, known, { ...found, ids });
+  const { lists, over: forGood } = await keepFound(account, known, { ...found, ids });
   ledger.name(ids);
-  const added = ledger.takeListed(found);
+  const added = ledger.takeListed({ ...found, listed: lists });
   ledger.end(forGood);
   if (!ledger.isWhole) ledger.takeOpen(working);
   return { added, gone };
 }
 
-/** Keeps what was found, and gives the orders that are over for good: what was known of them before is in the rows of their runs. */
-async function keepFound(
-  account: Account,
-  known: LedgerParts,
-  {
-    listed,
-    gone,
-    ended,
-    ids,
-  }: Required<Pick<LedgerParts, 'listed' | 'gone' | 'ended'>> & { readonly ids: ReadonlyMap<string, string> },
-): Promise<ReadonlySet<string>> {
-  const all = { gone: { ...known.gone, ...gone }, ended: { ...known.ended, ...ended } };
-  const isListed = new Set(listed.map(({ market }) => market));
-  const lists = [...known.listed.filter(({ market }) => !isListed.has(market)), ...listed];
-  const sums = new AccountLedger({ ...known, ...all, listed: lists });
-  const named = sums.name(ids);
-  // The orders of a run whose journal cannot be read are not known.
-  const isWhole = known.unknown === undefined;
-  const over = isWhole ? sums.listOver(account.profile.fillsWindowMs + MARGIN_MS) : new Set<string>();
-  const ofOver = sums.end(over);
-  const runs = [...ofOver, ...named.filter(({ run }) => !ofOver.some((each) => each.run === run))];
-  await keepListed(nameLedger(account), { listed, runs, ...(isWhole ? sums.listGone() : all) });
-  return over;
+type Found = Pick<ShownParts, 'listed' | 'gone' | 'ended'> & { readonly ids: ReadonlyMap<string, string> };
+
+/**
+ * Keeps what was found beside what other processes have kept meanwhile. Gives the lists of both, and the orders that are over for good:
+ * what was known of them before is in the rows of their runs.
+ */
+async function keepFound(account: Account, known: LedgerParts, found: Found) {
+  let over: ReadonlySet<string> = new Set();
+  let lists: readonly ListedFills[] = [];
+  await keepListed(nameLedger(account), (kept) => {
+    const all = {
+      gone: mergeBy(kept.gone, found.gone, Math.max),
+      ended: mergeBy(kept.ended, found.ended, pickLarger),
+    };
+    const runs = known.runs.map((run) => kept.runs.find((each) => isSame(each, run)) ?? run);
+    const ofJournals = new Set(runs.flatMap((run) => run.fills.map(({ id }) => id)));
+    lists = found.listed.map((each) => mergeLists(kept.listed, each, ofJournals));
+    const isListed = new Set(lists.map(({ market }) => market));
+    const listed = [...kept.listed.filter(({ market }) => !isListed.has(market)), ...lists];
+    const sums = new AccountLedger({ ...known, ...kept, ...all, runs, listed });
+    const named = sums.name(found.ids);
+    // The orders of a run whose journal cannot be read are not known.
+    const isWhole = known.unknown === undefined;
+    over = isWhole ? sums.listOver(account.profile.fillsWindowMs + MARGIN_MS) : new Set<string>();
+    const ofOver = sums.end(over);
+    const changed = [...ofOver, ...named.filter(({ run }) => !ofOver.some((each) => each.run === run))];
+    return { listed: lists, runs: changed, ...(isWhole ? sums.listGone() : all) };
+  });
+  return { lists, over };
+}
+
+function isSame(one: RunLedger, other: RunLedger): boolean {
+  return one.run === other.run && one.lastAt === other.lastAt;
+}
+
+/** Each list has every fill of a time that reaches back into what was known before: so both together have, until the later reading. */
+function mergeLists(kept: readonly ListedFills[], one: ListedFills, ofJournals: ReadonlySet<string>): ListedFills {
+  const other = kept.find(({ market }) => market === one.market);
+  const fills = new Map([...(other?.fills ?? []), ...one.fills].map((fill) => [fill.id, fill]));
+  return {
+    market: one.market,
+    readAt: Math.max(one.readAt, other?.readAt ?? one.readAt),
+    fills: [...fills.values()].filter(({ id }) => !ofJournals.has(id)),
+  };
+}
+
+function mergeBy<T>(one: Readonly<Record<string, T>>, other: Readonly<Record<string, T>>, pick: (a: T, b: T) => T) {
+  const merged = new Map(Object.entries(one));
+  for (const [name, value] of Object.entries(other)) {
+    const known = merged.get(name);
+    merged.set(name, known === undefined ? value : pick(known, value));
+  }
+  return Object.fromEntries(merged);
 }
 
 /** An open order at its worst: a record may show another size than the one that an amend has asked for. */

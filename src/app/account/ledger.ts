@@ -25,7 +25,7 @@ import {
 import { canonicalizeAccountKey, composeAccountKey } from '../../venue/profile/base-url.ts';
 import type { Account } from './account.ts';
 
-type LedgerStore = Pick<JournalStore, 'read' | 'last' | 'heads' | 'accountRows' | 'putAccountRows'>;
+type LedgerStore = Pick<JournalStore, 'read' | 'last' | 'heads' | 'accountRows' | 'changeAccountRows'>;
 
 /** The account as its store and its key name it. */
 export interface LedgerOf {
@@ -67,6 +67,12 @@ interface RunRowText {
   readonly ledger: RunLedger | null;
 }
 
+type RowsByName = ReadonlyMap<string, AccountRow>;
+
+/** The ledger as the rows have it; then what the venue's own lists change of it. */
+export type KeptParts = Required<Omit<LedgerParts, 'unknown'>>;
+export type ShownParts = Omit<KeptParts, 'baselines'>;
+
 export interface LoadedLedger {
   readonly parts: LedgerParts;
   /** Runs that were folded anew. */
@@ -76,7 +82,8 @@ export interface LoadedLedger {
 /** `anew`: folds every run of the store again, whatever its row says. Throws a StoreError where the store cannot be used. */
 export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<LoadedLedger> {
   const { store, name, key } = of;
-  const kept = new Map((await store.accountRows(key)).map((row) => [row.name, row]));
+  const rows = nameRows(await store.accountRows(key));
+  const kept = new Map(rows);
   const heads = (await store.heads(name)).filter(({ mode }) => mode === 'live');
   const changed: AccountRow[] = [];
   const runs: RunLedger[] = [];
@@ -98,11 +105,11 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
       unreadUntil = Math.max(unreadUntil, await findLastAt(store, head));
     }
   }
-  if (changed.length > 0) await store.putAccountRows(key, changed);
-  for (const [rowName, row] of kept) {
-    const ledger = rowName.startsWith(RUN) ? readRunText(row)?.ledger : undefined;
-    if (ledger) runs.push(ledger);
-  }
+  // A row that another process has written meanwhile may hold more of its run.
+  const isUnchanged = (now: RowsByName, name: string) => now.get(name)?.text === rows.get(name)?.text;
+  if (changed.length > 0)
+    await store.changeAccountRows(key, (now) => changed.filter(({ name: each }) => isUnchanged(nameRows(now), each)));
+  runs.push(...readRuns(kept));
   // The row of a run is made again; what a person stated, or the venue listed, is in no journal.
   for (const [rowName, row] of kept) {
     if (readJson(row) !== undefined) continue;
@@ -159,18 +166,17 @@ function findVenue(first: StoredEntry): string | undefined {
 /** Keeps what a person states to be held. */
 export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
   const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
-  await store.putAccountRows(key, [{ name, text: JSON.stringify(baseline) }]);
+  await store.changeAccountRows(key, () => [{ name, text: JSON.stringify(baseline) }]);
 }
 
 /** Counts what other processes have kept since the ledger was loaded: what people stated, and what the venue showed to their commands. */
 export async function takeRows({ store, key }: LedgerOf, ledger: AccountLedger): Promise<void> {
-  const kept = new Map((await store.accountRows(key)).map((row) => [row.name, row]));
-  const { baselines, ...shown } = readShown(kept);
+  const { baselines, ...shown } = readShown(nameRows(await store.accountRows(key)));
   ledger.takeListed(shown);
   for (const stated of baselines) if (stated.at > (ledger.findStatedAt(stated.market) ?? 0)) ledger.state(stated);
 }
 
-function readShown(kept: ReadonlyMap<string, AccountRow>): Omit<LedgerParts, 'runs' | 'unknown'> {
+function readShown(kept: RowsByName): Omit<KeptParts, 'runs'> {
   return {
     baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
     listed: readRows<ListedFills>(kept, LISTED),
@@ -181,36 +187,43 @@ function readShown(kept: ReadonlyMap<string, AccountRow>): Omit<LedgerParts, 'ru
 
 /** The positions that people stated, by the rows of an account. */
 export function readBaselines(rows: readonly AccountRow[]): readonly Baseline[] {
-  return readRows<Baseline>(new Map(rows.map((row) => [row.name, row])), BASELINE);
+  return readRows<Baseline>(nameRows(rows), BASELINE);
 }
 
 /** Keeps what the venue's list of positions showed, in place of what it showed before. */
 export async function keepPositions({ store, key }: LedgerOf, shown: readonly Baseline[]): Promise<void> {
-  await store.putAccountRows(
-    key,
-    shown.map((each) => ({ name: `${POSITION}${each.market}`, text: JSON.stringify(each) })),
-  );
+  await store.changeAccountRows(key, (rows) => {
+    const kept = nameRows(rows);
+    return shown.flatMap((each) => {
+      const name = `${POSITION}${each.market}`;
+      // Another process may have asked later.
+      const at = readJson<Baseline>(kept.get(name))?.at ?? Number.NEGATIVE_INFINITY;
+      return at > each.at ? [] : [{ name, text: JSON.stringify(each) }];
+    });
+  });
 }
 
-/** Keeps what the venue's own lists showed, beside what was kept before. `runs`: those of whose orders they show the end, or the id. */
-export async function keepListed(
-  { store, key }: LedgerOf,
-  { listed, gone, ended, runs }: Pick<LedgerParts, 'listed' | 'gone' | 'ended' | 'runs'>,
-): Promise<void> {
-  const rows = listed.map((each) => ({ name: `${LISTED}${each.market}`, text: JSON.stringify(each) }));
-  const orders = Object.entries({ [GONE]: gone, [ENDED]: ended });
-  const kept = runs.length === 0 ? [] : await store.accountRows(key);
-  const ofRuns = runs.flatMap((ledger) => {
-    const name = `${RUN}${ledger.run}`;
-    const row = readRunText(kept.find((each) => each.name === name));
-    // One that was made anew meanwhile has more of its run.
-    return row?.ledger?.lastAt === ledger.lastAt ? [{ name, text: JSON.stringify({ ...row, ledger }) }] : [];
+/**
+ * Keeps what the venue's own lists showed. `change` gives it from what all processes have kept until then. `runs`: those of whose orders
+ * the lists show the end, or the id.
+ */
+export async function keepListed({ store, key }: LedgerOf, change: (kept: KeptParts) => ShownParts): Promise<void> {
+  await store.changeAccountRows(key, (rows) => {
+    const kept = nameRows(rows);
+    const { listed, gone, ended, runs } = change({ ...readShown(kept), runs: readRuns(kept) });
+    const orders = Object.entries({ [GONE]: gone, [ENDED]: ended });
+    const ofRuns = runs.flatMap((ledger) => {
+      const name = `${RUN}${ledger.run}`;
+      const row = readRunText(kept.get(name));
+      // One that was made anew meanwhile has more of its run.
+      return row?.ledger?.lastAt === ledger.lastAt ? [{ name, text: JSON.stringify({ ...row, ledger }) }] : [];
+    });
+    return [
+      ...listed.map((each) => ({ name: `${LISTED}${each.market}`, text: JSON.stringify(each) })),
+      ...ofRuns,
+      ...orders.map(([name, of]) => ({ name, text: JSON.stringify(of) })),
+    ];
   });
-  await store.putAccountRows(key, [
-    ...rows,
-    ...ofRuns,
-    ...orders.map(([name, of]) => ({ name, text: JSON.stringify(of) })),
-  ]);
 }
 
 function isOf(ledger: RunLedger | null, key: string): boolean {
@@ -240,7 +253,15 @@ function readRunText(row: AccountRow | undefined): RunRowText | undefined {
   return read?.ledger === null || read?.ledger.version === RUN_LEDGER_VERSION ? read : undefined;
 }
 
-function readRows<T>(rows: ReadonlyMap<string, AccountRow>, prefix: string): readonly T[] {
+function readRuns(rows: RowsByName): readonly RunLedger[] {
+  return [...rows].flatMap(([name, row]) => (name.startsWith(RUN) ? (readRunText(row)?.ledger ?? []) : []));
+}
+
+function nameRows(rows: readonly AccountRow[]): RowsByName {
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+function readRows<T>(rows: RowsByName, prefix: string): readonly T[] {
   return [...rows].flatMap(([name, row]) => (name.startsWith(prefix) ? (readJson<T>(row) ?? []) : []));
 }
 

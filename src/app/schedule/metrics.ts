@@ -212,7 +212,7 @@ export async function createMetrics(gauges: () => ReadonlyMap<string, Gauges>): 
         heads: (of) => store.heads(of),
         lastAct: (of, upTo) => store.lastAct(of, upTo),
         accountRows: (key) => store.accountRows(key),
-        putAccountRows: (key, rows, without) => store.putAccountRows(key, rows, without),
+        changeAccountRows: (key, change) => store.changeAccountRows(key, change),
         append: async (entries, options) => {
           const stop = journal.startTimer({ account });
           try {

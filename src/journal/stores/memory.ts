@@ -6,6 +6,7 @@
 import { MemoryAccountJournal } from '../account/memory.ts';
 import {
   type AccountRow,
+  type AccountRowChange,
   type AppendOptions,
   filterRuns,
   type JournalStore,
@@ -112,15 +113,18 @@ export class MemoryStore implements JournalStore {
   }
 
   async accountRows(key: string): Promise<readonly AccountRow[]> {
+    return this.listRows(key);
+  }
+
+  private listRows(key: string): readonly AccountRow[] {
     const rows = [...(this.ofAccounts.get(key) ?? [])].map(([name, text]) => ({ name, text }));
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  async putAccountRows(key: string, rows: readonly AccountRow[], without: readonly string[] = []): Promise<void> {
+  async changeAccountRows(key: string, change: AccountRowChange): Promise<void> {
     const known = this.ofAccounts.get(key) ?? new Map<string, string>();
     this.ofAccounts.set(key, known);
-    for (const name of without) known.delete(name);
-    for (const { name, text } of rows) known.set(name, text);
+    for (const { name, text } of change(this.listRows(key))) known.set(name, text);
   }
 
   async close(): Promise<void> {}

@@ -13,7 +13,16 @@ import {
   RESTART_PATIENCE_MS,
 } from '../sql/postgres.ts';
 import { NO_LIMIT, type SqlRow } from '../sql/values.ts';
-import type { AccountRow, AppendOptions, JournalStore, RunFilter, RunHead, RunRow, StoredEntry } from '../store.ts';
+import type {
+  AccountRow,
+  AccountRowChange,
+  AppendOptions,
+  JournalStore,
+  RunFilter,
+  RunHead,
+  RunRow,
+  StoredEntry,
+} from '../store.ts';
 import { refuseAppend } from './errors.ts';
 import {
   buildRunsQuery,
@@ -115,13 +124,13 @@ class PostgresStore implements JournalStore {
     return (await this.database.read(JOURNAL_SQL.accountRows, [key], this.patienceMs)).map(readAccountRow);
   }
 
-  async putAccountRows(key: string, rows: readonly AccountRow[], without: readonly string[] = []): Promise<void> {
-    // The same rows again change nothing, so a commit whose answer was lost is simply made again.
+  async changeAccountRows(key: string, change: AccountRowChange): Promise<void> {
+    // The same change again changes nothing, so a commit whose answer was lost is simply made again.
     await this.database.transaction(
       `account ${key}`,
       async (query) => {
-        for (const name of without) await query(JOURNAL_SQL.removeAccountRow, [key, name]);
-        for (const { name, text } of rows) await query(JOURNAL_SQL.putAccountRow, [key, name, text]);
+        const kept = (await query(JOURNAL_SQL.accountRows, [key])).rows.map(readAccountRow);
+        for (const { name, text } of change(kept)) await query(JOURNAL_SQL.putAccountRow, [key, name, text]);
       },
       { patienceMs: this.patienceMs, kept: async () => false },
     );

@@ -38,7 +38,6 @@ export const JOURNAL_SQL = {
   accountRows: 'SELECT name, text FROM account_row WHERE key = ? ORDER BY name',
   putAccountRow: `INSERT INTO account_row (key, name, text) VALUES (?, ?, ?)
     ON CONFLICT (key, name) DO UPDATE SET text = excluded.text`,
-  removeAccountRow: 'DELETE FROM account_row WHERE key = ? AND name = ?',
 } as const;
 
 export function toRunValues(row: RunRow, epoch: number): readonly SqlValue[] {

@@ -9,6 +9,7 @@ import { ACTING_WAIT_MS, type Database, hasTable, openPrepared } from '../sql/sq
 import { NO_LIMIT } from '../sql/values.ts';
 import {
   type AccountRow,
+  type AccountRowChange,
   type AppendOptions,
   type JournalStore,
   type PlaceCheck,
@@ -207,12 +208,13 @@ class SqliteStore implements JournalStore {
     return this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
   }
 
-  async putAccountRows(key: string, rows: readonly AccountRow[], without: readonly string[] = []): Promise<void> {
+  async changeAccountRows(key: string, change: AccountRowChange): Promise<void> {
     this.database.setDurable(true);
     this.database.transaction(() => {
       this.database.exec(ACCOUNT_ROWS);
-      for (const name of without) this.database.statement(JOURNAL_SQL.removeAccountRow).run(key, name);
-      for (const { name, text } of rows) this.database.statement(JOURNAL_SQL.putAccountRow).run(key, name, text);
+      const kept = this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
+      for (const { name, text } of change(kept))
+        this.database.statement(JOURNAL_SQL.putAccountRow).run(key, name, text);
     });
   }
 

@@ -1,0 +1,107 @@
+/** Comparisons of one account by two processes at once: what each of them reads of the venue counts in the ledger that both keep. */
+import { describe, expect, it } from 'vitest';
+import type { Account } from '../../src/app/account/account.ts';
+import { keepPositions, nameLedger, openLedger } from '../../src/app/account/ledger.ts';
+import { compareWithVenue } from '../../src/app/account/ledger-settling.ts';
+import { pause, VirtualClock } from '../../src/base/clock.ts';
+import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import type { FillRecord } from '../../src/venue/records.ts';
+import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { fill, record } from '../venue/order-samples.ts';
+
+const START = Date.UTC(2026, 0, 5, 8);
+const KEY = 'https://venue.example main';
+const MARKETS = ['BTC-USD'];
+
+/** What a process is answered; `first` happens before. */
+interface Shown {
+  readonly fills?: readonly FillRecord[];
+  readonly orders?: readonly object[];
+  readonly first?: () => Promise<unknown>;
+}
+
+/** Processes that share a store. The venue shows each of them what is given for it. */
+function share() {
+  const clock = new VirtualClock(START);
+  const store = new MemoryStore();
+  const profile: Profile = { ...SIMULATED_PROFILE, account: 'main' };
+  const open = async ({ fills = [], orders = [], first }: Shown) => {
+    const send: Transport['send'] = async ({ endpoint, params }) => {
+      if (endpoint === 'GET /fills') await first?.();
+      const ended = params['status'] === undefined ? orders : [];
+      const result = endpoint === 'GET /fills' ? fills : ended;
+      return { kind: 'answer', status: 200, headers: {}, body: JSON.stringify({ success: true, error: '', result }) };
+    };
+    const budget = new LocalBudget(budgetSettings(), clock, {}, { random: () => 0.5 });
+    const account = { profile, clock, budget, store, transport: { send }, key: KEY } as unknown as Account;
+    const ledger = await openLedger(nameLedger(account));
+    const host = { account, ledger, voice: { complain: () => undefined } };
+    return { ledger, compare: () => compareWithVenue(host, { markets: MARKETS }) };
+  };
+  const of = { store, name: 'main', key: KEY };
+  const held = async () => String((await openLedger(of)).book.position('BTC-USD').size);
+  return { clock, store, of, open, held };
+}
+
+const bought = fill('1', '2', { timestamp: START * 1000, order_id: 'BTC-USD@9' });
+const later = fill('2', '3', { timestamp: START * 1000, order_id: 'BTC-USD@8' });
+
+describe('two comparisons of an account at once', () => {
+  it('keep the fills of the one that read more, also where it ends first', async () => {
+    const { clock, open, held } = share();
+    const more = await open({ fills: [bought] });
+    const less = await open({ first: () => more.compare() });
+    await clock.runUntil(less.compare());
+    expect(await held()).toBe('2');
+    expect(String(less.ledger.book.position('BTC-USD').size)).toBe('2');
+  });
+
+  it('keep the fills of both, and until when they were read', async () => {
+    const { clock, open, held, of } = share();
+    const one = await open({ fills: [bought] });
+    const first = async () => {
+      await pause(clock, 5_000);
+      await one.compare();
+    };
+    await clock.runUntil((await open({ fills: [later], first })).compare());
+    expect(await held()).toBe('5');
+    expect((await openLedger(of)).findListedAt('BTC-USD')).toBe(START + 5_000);
+  });
+
+  it('keep what either has learnt of an order that is gone, the larger of two figures', async () => {
+    const { clock, store, open, of } = share();
+    const order = { clientOrderId: 'rb1', market: 'BTC-USD', side: 'long' as const, filled: '0', open: '10' };
+    const working = {
+      clientOrderId: 'rb1',
+      market: 'BTC-USD',
+      side: 'long',
+      size: '10',
+      worstRemaining: '10',
+      type: 'limit',
+    };
+    const run = { version: 1, run: 'a', runbook: 'one', account: KEY, startedAt: START, lastAt: START };
+    const ledger = { ...run, fills: [], orders: [{ ...order, working }], orderTimes: [], days: {} };
+    await store.changeAccountRows(KEY, () => [{ name: 'run a', text: JSON.stringify({ seq: 1, hash: '', ledger }) }]);
+    const ended = (filled: string) => [record('canceled', { client_order_id: 'rb1', total_filled_size: filled })];
+    const more = await open({ orders: ended('4') });
+    const first = async () => {
+      await pause(clock, 5_000);
+      await more.compare();
+    };
+    await clock.runUntil((await open({ orders: ended('3'), first })).compare());
+    const rows = Object.fromEntries((await store.accountRows(KEY)).map(({ name, text }) => [name, JSON.parse(text)]));
+    expect(rows).toMatchObject({ gone: { rb1: START + 5_000 }, ended: { rb1: '4' } });
+    expect((await openLedger(of)).listFilled([]).get('BTC-USD')?.range.most.toString()).toBe('4');
+  });
+
+  it('keep the position that was listed later', async () => {
+    const { of, held } = share();
+    const stated = { market: 'BTC-USD', by: 'the venue' };
+    await keepPositions(of, [{ ...stated, size: '2', at: START + 1 }]);
+    await keepPositions(of, [{ ...stated, size: '1', at: START }]);
+    expect(await held()).toBe('2');
+  });
+});
