@@ -5,7 +5,8 @@
  */
 import type { EndpointName, Params, Result } from '../venue/catalogue.ts';
 import { SWEEP_CANCELS, SWEEP_READINGS } from '../venue/order/polling.ts';
-import { LIVE_STATUSES, makeAccountOrderParams, makeCancelParams, PAGE_ROWS } from '../venue/order/requests.ts';
+import { LIVE_STATUSES, makeAccountOrderParams, makeCancelParams } from '../venue/order/requests.ts';
+import { Pages } from '../venue/pages.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
 
 /** An answer of the venue. All but `confirmed` counts as no answer, with the reason for people. */
@@ -136,11 +137,12 @@ async function readLive(
     take(listed.result);
     if (found.size > 0) return [...found.values()];
   }
-  for (let page = 0; page < mostPages; page += 1) {
+  const list = new Pages<OrderRecord>(mostPages);
+  for (let page = 0, more = true; more; page += 1) {
     const listed = await venue.ask('GET /orders', makeAccountOrderParams<never>(since, { page }));
     if (listed.kind !== 'confirmed') return undefined;
     take(listed.result);
-    if (listed.result.length < PAGE_ROWS) break;
+    more = list.take(listed.result);
   }
   return [...found.values()];
 }

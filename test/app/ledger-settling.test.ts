@@ -7,6 +7,7 @@ import { pause, VirtualClock } from '../../src/base/clock.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import type { FillRecord } from '../../src/venue/records.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
@@ -45,6 +46,21 @@ function share() {
   const held = async () => String((await openLedger(of)).book.position('BTC-USD').size);
   return { clock, store, of, open, held };
 }
+
+describe('a venue that answers every page of fills with the same full one', () => {
+  it('shows nothing that is taken for the whole list, and is asked no third time', async () => {
+    const { clock, open, of } = share();
+    let asked = 0;
+    const first = async () => {
+      asked += 1;
+    };
+    const fills = Array.from({ length: PAGE_ROWS }, (_, index) => fill(String(index), '1', { order_id: 'BTC-USD@9' }));
+    const { compare } = await open({ fills, first });
+    expect(await clock.runUntil(compare())).toMatchObject({ added: [], unread: expect.any(String) });
+    expect(asked).toBe(2);
+    expect((await openLedger(of)).findListedAt('BTC-USD')).toBeUndefined();
+  });
+});
 
 const bought = fill('1', '2', { timestamp: START * 1000, order_id: 'BTC-USD@9' });
 const later = fill('2', '3', { timestamp: START * 1000, order_id: 'BTC-USD@8' });

@@ -265,6 +265,22 @@ describe('the outcome of orders in doubt', () => {
     ]);
   });
 
+  it('is not asked for again and again where every page is the first one', async () => {
+    const store = new MemoryStore();
+    await kept(store, 'halted', { lost: ['unknown'] });
+    let pages = 0;
+    const full = records(Array.from({ length: 1000 }, () => ['foreign', 'open'] as const));
+    const orders = async () => {
+      pages += 1;
+      return { request: { sentAt: START, tokens: 10, status: 200, success: true }, records: full };
+    };
+    expect((await lookForLateOrders(store, { now: START + HOUR, orders })).found).toMatchObject({
+      inDoubt: 1,
+      late: [],
+    });
+    expect(pages).toBe(2);
+  });
+
   it('stays in doubt without tokens, and only that is reported', async () => {
     const store = new MemoryStore();
     await kept(store, 'halted', { lost: ['unknown'] });

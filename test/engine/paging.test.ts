@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { inputsFrom, loadedFrom, perform, type Scene, START } from './stage.ts';
 
 /** 1005 fills, a second apart: more than the 1000 rows that one page holds (venue-api.md, Fills). */
@@ -9,7 +10,7 @@ const positions = Array.from({ length: 1005 }, (_, index) => ({
   agoMs: (1005 - index) * 1000,
 }));
 
-async function outputsOf(list: string, between?: Scene['between']) {
+async function outputsOf(list: string, between?: Scene['between'], surprises: SimulatorConfig['surprises'] = {}) {
   const text = `runbook: pages
 dsl: 1
 leaves: {position: open, because: the case is about something else}
@@ -22,10 +23,11 @@ outputs: {count: f.fills.size(), first: "f.fills[0].price", net: net_size(f.fill
   const { report } = await perform({
     loaded,
     inputs: inputsFrom(loaded, {}),
-    config: { account: { positions } },
+    config: { account: { positions }, surprises },
     ...(between === undefined ? {} : { between }),
   });
   return {
+    error: report.error?.kind,
     outputs: report.outputs,
     pages: report.requests.map(({ params }) => [params['p_page'] ?? '', params['p_order'] ?? '']),
   };
@@ -34,6 +36,7 @@ outputs: {count: f.fills.size(), first: "f.fills[0].price", net: net_size(f.fill
 describe('lists longer than a page', () => {
   it('are read to their end with all_pages, oldest first, and given newest first', async () => {
     expect(await outputsOf('all_pages: true')).toEqual({
+      error: undefined,
       outputs: { count: '1005', first: '61004', net: '1.005' },
       pages: [
         ['0', 'ASC'],
@@ -55,6 +58,13 @@ describe('lists longer than a page', () => {
 
   it('are given oldest first when asked', async () => {
     expect((await outputsOf('all_pages: true, sort: asc')).outputs).toMatchObject({ count: '1005', first: '60000' });
+  });
+
+  it('are not whole where the venue answers every page with the first one, and are not asked for without end', async () => {
+    const { error, pages } = await outputsOf('all_pages: true', undefined, { pages: 'first' });
+    expect(error).toBe('transport');
+    // Five attempts, as of any reading, of two pages each.
+    expect(pages.map(([page]) => page).join(' ')).toBe('0 1 0 1 0 1 0 1 0 1');
   });
 
   it('are cut off without it', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { KILL_SWEEP, STEP_SWEEP, type SweepAnswer, type SweptVenue, sweep } from '../../src/engine/sweep.ts';
 import type { EndpointName, Params } from '../../src/venue/catalogue.ts';
+import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import { ORDER_STATUSES, type OrderRecord } from '../../src/venue/records.ts';
 import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts';
 
@@ -74,6 +75,15 @@ describe('cancelling everything', () => {
       expect(asked.filter((each) => each === 'DELETE /orders/cancel_all').length).toBeGreaterThanOrEqual(3);
     },
   );
+
+  it('takes what a venue shows that answers every page with the first one, and asks for no third', async () => {
+    const closed = Array.from({ length: PAGE_ROWS - 1 }, () => 'closed');
+    const { venue, clock, orders, asked } = venueOf([...closed, 'in_limbo'], { stubborn: 1 });
+    expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [] });
+    expect(orders.at(-1)?.status).toBe('canceled');
+    const whole = asked.flatMap((each, index) => (each === 'GET /orders' ? [index] : []));
+    expect(Math.max(...whole.map((index, at) => (whole[at + 2] === index + 2 ? 3 : 2)))).toBe(2);
+  });
 
   it('goes on while the number falls, and reports what is left when nothing changes any more', async () => {
     const { venue, clock } = venueOf(['placed', 'placed'], { stubborn: Number.POSITIVE_INFINITY });

@@ -101,6 +101,15 @@ describe('several orders of a market with more newer ones than a page holds', ()
     expect(asked).toEqual(['open 0', 'open 1']);
   });
 
+  it('are read by their ids where the list of the open ones does not end', async () => {
+    const strangers = Array.from({ length: 1000 }, (_, n) => `BTC-USD@${9000 + n}`);
+    const { watch, asked } = crowded({ newer: 1000, open: Array.from({ length: 40 }, () => strangers) });
+    await watch.readTogether([orderOf('BTC-USD@1'), orderOf('BTC-USD@2')], 'a');
+    asked.length = 0;
+    await watch.readTogether([orderOf('BTC-USD@1'), orderOf('BTC-USD@2')], 'a');
+    expect(asked).toEqual([...Array.from({ length: 10 }, (_, page) => `open ${page}`), 'BTC-USD@1', 'BTC-USD@2']);
+  });
+
   it('are looked for to the end of the list before one counts as absent', async () => {
     const { watch, asked } = crowded({ newer: 2500, open: [] });
     expect(await watch.lookThroughMarket(orderOf('BTC-USD@1'), 'settle')).toBe(true);
@@ -306,6 +315,8 @@ describe('what a reading gives', () => {
     const page = { kind: 'confirmed', result: rows('BTC-USD@9'), leftOut: 999, settledAt: START };
     expect(await looked(() => ({ ...page, unread: ['x'] }))).toEqual([false, 1, 'resolve', 'lookup']);
     expect((await looked((_, count) => (count < 3 ? page : []))).slice(0, 2)).toEqual([true, 3]);
+    // A venue may answer every page with the same one.
+    expect((await looked(() => page)).slice(0, 2)).toEqual([false, 10]);
     const ours = { ...page, result: [{ id: 'other', client_order_id: 'rbBTC-USD@1' }] };
     expect((await looked((_, count) => (count === 1 ? ours : []))).slice(0, 2)).toEqual([true, 1]);
   });

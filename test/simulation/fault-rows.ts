@@ -716,6 +716,25 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ['test/contract/shared.test.ts', 'a kill that was released ends a run that was there when it was given'],
     ],
   },
+  {
+    fault: 'p_page ignored: every page is the first one',
+    handled: 'a full page without a new row ends the list, which then proves nothing; a kill goes on with what it saw',
+    covers: [
+      [
+        'test/engine/paging.test.ts',
+        'are not whole where the venue answers every page with the first one, and are not asked for without end',
+      ],
+      [
+        'test/engine/sweep.test.ts',
+        'takes what a venue shows that answers every page with the first one, and asks for no third',
+      ],
+      [
+        'test/app/ledger-settling.test.ts',
+        'shows nothing that is taken for the whole list, and is asked no third time',
+      ],
+      ['test/engine/watch.test.ts', 'through a market proves an absence only to its end, with every row read'],
+    ],
+  },
 ];
 
 /** The page docs/fault-matrix.md: this matrix, and where each invariant is checked. */

@@ -12,6 +12,7 @@ import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { LIVE_STATUSES, makeAccountOrderParams, makeMarketParams, PAGE_ROWS } from '../../venue/order/requests.ts';
+import { Pages } from '../../venue/pages.ts';
 import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
@@ -358,7 +359,7 @@ function findRecord(records: readonly OrderRecord[], order: WorkingOrder): Order
 
 /** Oldest first, page by page: new fills come after those already read. */
 async function listFills(account: Account, market: string, sinceMs: number): Promise<readonly FillRecord[] | NotRead> {
-  const fills: FillRecord[] = [];
+  const list = new Pages<FillRecord>();
   for (let page = 0; ; page += 1) {
     const params = {
       market_id: market,
@@ -369,7 +370,6 @@ async function listFills(account: Account, market: string, sinceMs: number): Pro
     } as const;
     const rows = await readRows(account, 'GET /fills', params, REPEATED_AFTER_MS);
     if ('why' in rows) return rows;
-    fills.push(...rows);
-    if (rows.length < PAGE_ROWS) return fills;
+    if (!list.take(rows)) return list.cut === undefined ? list.rows : { why: list.cut };
   }
 }

@@ -9,7 +9,8 @@ import { makePrintable } from '../../base/printable.ts';
 import type { ActType, AdoptedOrder } from '../../journal/account/acts.ts';
 import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
-import { makeNewestOrderParams, PAGE_ROWS } from '../../venue/order/requests.ts';
+import { makeNewestOrderParams } from '../../venue/order/requests.ts';
+import { Pages } from '../../venue/pages.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { UserError } from '../errors.ts';
 import type { Account } from './account.ts';
@@ -32,8 +33,8 @@ export type Comparison =
       readonly kind: 'unknown';
       readonly orders: readonly AdoptedOrder[];
       readonly since: number;
-      /** Of how many orders of the account, where there are more than can be compared. */
-      readonly cutAt?: number;
+      /** Why not all orders of the account could be compared. */
+      readonly cut?: string;
     }
   | { readonly kind: 'unread'; readonly why: string };
 
@@ -85,16 +86,16 @@ export class VenueComparison {
     const since = newest === 0 ? account.clock.now() - WITHOUT_JOURNAL_MS : newest - MARGIN_MS;
     const listed = await listOrders(account, since);
     if ('why' in listed) return { kind: 'unread', why: listed.why };
-    const { records, isWhole } = listed;
+    const { rows: records, cut } = listed;
     const adopted = new Set(adoptions.flatMap(({ data }) => data.orders.map(({ id }) => id)));
     const ours = records.filter(({ id, client_order_id }) => isOwnClientOrderId(client_order_id) && !adopted.has(id));
     const wanted = new Map(ours.map((record) => [record.client_order_id, record]));
     await dropKnown(wanted, account.store, account);
     if (wanted.size > 0) await account.readElsewhere((reader) => dropKnown(wanted, reader, account));
-    this.agrees = wanted.size === 0 && isWhole;
+    this.agrees = wanted.size === 0 && cut === undefined;
     if (this.agrees) return { kind: 'agrees' };
     const orders = [...wanted.values()].map(describeOrder);
-    return { kind: 'unknown', orders, since, ...(isWhole ? {} : { cutAt: records.length }) };
+    return { kind: 'unknown', orders, since, ...(cut === undefined ? {} : { cut }) };
   }
 }
 
@@ -119,15 +120,15 @@ export async function findVenueContradiction(
   return { text, isSure: false };
 }
 
-function describeUnknown({ orders, since, cutAt }: Extract<Comparison, { kind: 'unknown' }>): string {
+function describeUnknown({ orders, since, cut }: Extract<Comparison, { kind: 'unknown' }>): string {
   const from = new Date(since).toISOString();
   const shown = orders.slice(0, SHOWN).map(formatOrder).join('; ');
   const more = orders.length > SHOWN ? '; and others' : '';
-  const cut = cutAt === undefined ? '' : `; only the first ${cutAt} orders of the account could be compared`;
+  const unread = cut === undefined ? '' : `; not all orders of the account could be compared: ${cut}`;
   const what =
     orders.length === 0
-      ? `the account has too many orders since ${from} to compare them with the journal${cut}`
-      : `the venue has ${formatCount(orders.length, 'order')} of this program, placed since ${from}, that no journal here knows: ${shown}${more}${cut}. An older state folder was restored, another machine trades the account, or a journal was lost`;
+      ? `the orders of the account since ${from} cannot all be compared with the journal: ${cut}`
+      : `the venue has ${formatCount(orders.length, 'order')} of this program, placed since ${from}, that no journal here knows: ${shown}${more}${unread}. An older state folder was restored, another machine trades the account, or a journal was lost`;
   return `JOURNAL_CONTRADICTED: ${what}. Find out whose they are and what they did; then \`runbook account adopt --profile FILE --by NAME\` says that you answer for them`;
 }
 
@@ -176,15 +177,13 @@ async function findActs<T extends ActType>(
 async function listOrders(
   account: ComparedAccount,
   since: number,
-): Promise<{ readonly records: readonly OrderRecord[]; readonly isWhole: boolean } | { readonly why: string }> {
-  const records: OrderRecord[] = [];
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+): Promise<Pages<OrderRecord> | { readonly why: string }> {
+  const list = new Pages<OrderRecord>(MOST_PAGES);
+  for (let page = 0; ; page += 1) {
     const found = await readRows(account as Account, 'GET /orders', makeNewestOrderParams<never>(since * 1000, page));
     if ('why' in found) return found;
-    records.push(...found);
-    if (found.length < PAGE_ROWS) return { records, isWhole: true };
+    if (!list.take(found)) return list;
   }
-  return { records, isWhole: false };
 }
 
 /** Removes the orders that an entry of a live run has intended, of any account: its name may have changed. */

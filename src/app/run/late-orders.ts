@@ -10,7 +10,9 @@ import { makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { DataOf, JsonObject, LateOrder } from '../../journal/entry.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
+import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
+import { Pages } from '../../venue/pages.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { Account } from '../account/account.ts';
 import { noteAct } from '../account/acts.ts';
@@ -58,7 +60,6 @@ const RECHECKED_MS = 86_400_000;
 /** Clocks differ: records are read from this long before the first order in doubt, ms. */
 const LOOK_BACK_MS = 3_600_000;
 const MOST_PAGES = 3;
-export const LATE_ORDER_ROWS = 1000;
 
 /** Knowledge of an account's earlier runs, shared by all runs of a process. */
 export class LateOrders {
@@ -100,7 +101,8 @@ export class LateOrders {
     const requests: DataOf<'account.late_orders'>['requests'][number][] = [];
     if (doubts.size > 0) {
       const since = Math.min(...[...doubts.values()].map((order) => order.since));
-      for (let page = 0; page < MOST_PAGES; page += 1) {
+      const list = new Pages<OrderRecord>(MOST_PAGES);
+      for (let page = 0; ; page += 1) {
         const { request, records } = await looking.listOrders((since - LOOK_BACK_MS) * 1000, page);
         if (request !== undefined) requests.push(request);
         for (const record of records ?? []) {
@@ -108,7 +110,7 @@ export class LateOrders {
           if (left !== undefined && (isUnknown(left) || isTerminalStatus(record.status)))
             late.set(record.id, describeOrder(record, left));
         }
-        if (records === undefined || records.length < LATE_ORDER_ROWS) break;
+        if (records === undefined || !list.take(records)) break;
       }
     }
     if (doubts.size === 0 && late.size === 0) return undefined;
@@ -252,7 +254,7 @@ export async function reportLateOrders(
 
 async function requestOrders(account: Account, startTime: number, page: number): Promise<AskedOrders> {
   const { clock, budget } = account;
-  const params = { start_time: startTime, p_limit: LATE_ORDER_ROWS, p_page: page, p_order: 'ASC' } as const;
+  const params = { start_time: startTime, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' } as const;
   const [sentAt, tokens] = [clock.now(), budget.weightOf('GET /orders')];
   const asked = await sendOnce(account, 'GET /orders', params, 'read', { tokensWithinMs: TOKENS_WITHIN_MS });
   if (asked.kind === 'unanswered' && !asked.sent) return { request: undefined, records: undefined };

@@ -16,6 +16,8 @@ import { type Reconciliation, reconcileFills } from '../../report/compare/reconc
 import type { FillRow } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
 import { formatIsoTime, formatText } from '../../report/format.ts';
+import { PAGE_ROWS } from '../../venue/order/requests.ts';
+import { Pages } from '../../venue/pages.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Review } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -23,7 +25,6 @@ import { formatStyledTable } from '../terminal/text-table.ts';
 
 /** Clocks differ and a fill may be late: margin before the run's begin and after its end, ms. */
 const MARGIN_MS = 3_600_000;
-const PAGE_ROWS = 1000;
 
 export async function reconcileRun(name: string, review: Review): Promise<ExitCode> {
   const { terminal } = review;
@@ -49,7 +50,7 @@ export async function reconcileRun(name: string, review: Review): Promise<ExitCo
 
 /** Oldest first, page by page: new fills come after those already read. */
 async function listFills(account: Account, fromMs: number, untilMs: number): Promise<readonly FillRecord[]> {
-  const fills: FillRecord[] = [];
+  const list = new Pages<FillRecord>();
   for (let page = 0; ; page += 1) {
     const range = { start_time: fromMs * 1000, end_time: untilMs * 1000 };
     const answer = await sendOnce(
@@ -63,15 +64,17 @@ async function listFills(account: Account, fromMs: number, untilMs: number): Pro
         answer.kind === 'refused'
           ? `it refused with status ${answer.reply.status}: ${makePrintable(answer.text, 200)}`
           : answer.why;
-      throw new UserError(
-        `the venue's fills could not be read, so nothing was compared: ${makePrintable(why, 300)}`,
-        EXIT.failed,
-        'unanswered',
-      );
+      throw makeUnreadError(why);
     }
-    fills.push(...answer.result);
-    if (answer.result.length < PAGE_ROWS) return fills;
+    if (list.take(answer.result)) continue;
+    if (list.cut !== undefined) throw makeUnreadError(list.cut);
+    return list.rows;
   }
+}
+
+function makeUnreadError(why: string): UserError {
+  const text = `the venue's fills could not be read, so nothing was compared: ${makePrintable(why, 300)}`;
+  return new UserError(text, EXIT.failed, 'unanswered');
 }
 
 function formatReconciliation(

@@ -21,6 +21,8 @@ import { refer } from './parts.ts';
 
 /** How far before an order's intent a reading begins, ms: clocks differ (fault-matrix.md, row 51). */
 export const LOOK_BACK_MS = 3_600_000;
+/** Most pages of a market's orders that are read for one answer; what they do not show is read by its id, or not proven absent. */
+const MOST_PAGES = 10;
 /** How long a reading may wait for tokens (epoch ms), and for its answer, ms. */
 export type ReadingLimits = Pick<VenueCall, 'deadlineAt' | 'answerMs'>;
 
@@ -154,7 +156,7 @@ export class OrderWatch {
     const how = { purpose, ...limits };
     const open = this.crowded.has(market);
     const missing = new Set(orders);
-    for (let page = 0; ; page += 1) {
+    for (let page = 0; page < MOST_PAGES; page += 1) {
       const outcome = await this.readMarket(market, since, step, { ...how, open, page });
       if (outcome.kind !== 'confirmed') return outcome;
       this.noteShown(orders, outcome);
@@ -180,11 +182,12 @@ export class OrderWatch {
    * order. For the proof that it is absent: the newest page of a market with many orders proves nothing.
    */
   async lookThroughMarket(order: TrackedOrder, step: string): Promise<boolean> {
-    for (let page = 0; ; page += 1) {
+    for (let page = 0; page < MOST_PAGES; page += 1) {
       const outcome = await this.readMarket(order.intent.market, order.createdAt, step, { purpose: 'lookup', page });
       if (outcome.kind !== 'confirmed' || outcome.unread !== undefined) return false;
       if (!isFull(outcome) || outcome.result.some((record) => isRecordOf(record, order))) return true;
     }
+    return false;
   }
 
   /** Reads a page of the orders of a market since `sinceMs`. */

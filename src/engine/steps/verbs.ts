@@ -7,14 +7,13 @@ import type { StepOf } from '../../runbook/checked.ts';
 import { hydrate } from '../../runbook/functions/hydrate.ts';
 import { DEADMAN, FILL } from '../../runbook/functions/records.ts';
 import { endsAtOnce, findAwaited } from '../../runbook/steps/awaited.ts';
-import { MOST_PAGES } from '../../runbook/steps/readings.ts';
 import type { CallRow } from '../../runbook/steps/row.ts';
 import { bindCalls, getStepRow, STEPS, type VenueStep, type VenueStepName } from '../../runbook/steps/steps.ts';
 import type { Value } from '../../runbook/values.ts';
 import { CATALOGUE, type EndpointName, getEndpoint, type Params, type Result } from '../../venue/catalogue.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
-import { PAGE_ROWS } from '../../venue/order/requests.ts';
+import { Pages } from '../../venue/pages.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
@@ -306,19 +305,19 @@ function requireOne<T>({ path }: StepExecution, records: readonly T[]): T {
   return record;
 }
 
-/** Reads a list: one page, or with `all_pages` page by page until one is not full. A repeated record counts once. */
+/** Reads a list: one page, or with `all_pages` page by page until one is not full. */
 async function readPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
   execution: StepExecution<StepOf<V>>,
   row: CallRow<V, E>,
 ): Promise<Result<E>> {
   const { allPages, sort } = execution.args;
   if (!allPages) return requireConfirmed(execution, await send(execution, row));
-  const found = new Map<string, OrderRecord | FillRecord>();
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const rows = requireConfirmed(execution, await send(execution, row, page)) as readonly (OrderRecord | FillRecord)[];
-    for (const each of rows) found.set(each.id, each);
-    if (rows.length < PAGE_ROWS) break;
-  }
-  const all = [...found.values()];
-  return (sort === 'asc' ? all : all.reverse()) as unknown as Result<E>;
+  const list = new Pages<OrderRecord | FillRecord>();
+  let page = 0;
+  const readNext = async () =>
+    requireConfirmed(execution, await send(execution, row, page++)) as readonly (OrderRecord | FillRecord)[];
+  while (list.take(await readNext()));
+  if (list.cut !== undefined) throw new StepFailure('transport', list.cut, execution.path);
+  const { rows } = list;
+  return (sort === 'asc' ? rows : rows.toReversed()) as unknown as Result<E>;
 }

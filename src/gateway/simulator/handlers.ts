@@ -77,7 +77,7 @@ export const HANDLERS: { readonly [E in EndpointName]: Handler<E> } = {
     return settings.surprises.cancelAllResult === 'true' ? [true] : [];
   },
 
-  'GET /fills': ({ ledger }, { params, at }) => listFills(ledger, params, at),
+  'GET /fills': ({ ledger, settings }, { params, at }) => listFills(ledger, params, at, settings),
 
   'GET /fills/order': ({ ledger }, { params, at }) => listFillsOf(ledger, params.order_id, at),
 

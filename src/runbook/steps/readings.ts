@@ -3,6 +3,7 @@
 import type { Params } from '../../venue/catalogue.ts';
 import { SENDS_UNANSWERED } from '../../venue/order/polling.ts';
 import { PAGE_ROWS } from '../../venue/order/requests.ts';
+import { MOST_PAGES } from '../../venue/pages.ts';
 import { ORDER_STATUSES } from '../../venue/records.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import { ACCOUNT, FILL, makeRecordType, ORDER, TIER } from '../functions/records.ts';
@@ -31,9 +32,6 @@ const ORDERS = makeRecordType('Orders', { orders: { kind: 'list', of: ORDER } })
 const FILLS = makeRecordType('Fills', { fills: { kind: 'list', of: FILL } });
 const ORDER_OR_ID = { kind: 'value', type: 'any', spelling: 'order or order id' } as const satisfies Shape;
 const NOTHING = fields({});
-
-/** Pages of one `all_pages` list: a bound on a list that never ends. */
-export const MOST_PAGES = 100;
 
 const period = {
   since: may(TIME, 'earliest time; without it the venue reads its whole history, up to ten times slower'),

@@ -96,6 +96,7 @@ export const DEFAULTS: Settings = {
     duplicateIds: 'accept',
     missingOrder: 'empty',
     lookups: 'exact',
+    pages: 'numbered',
     errorText: 'code',
     refusalStatus: 'by_kind',
     cancelAllResult: 'empty',

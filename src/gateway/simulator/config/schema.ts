@@ -264,6 +264,7 @@ export const SIMULATOR_SCHEMA = {
         duplicateIds: { enum: ['accept', 'refuse', 'same'] },
         missingOrder: { enum: ['empty', 'refuse'] },
         lookups: { enum: ['exact', 'all'] },
+        pages: { enum: ['numbered', 'first'] },
         errorText: { enum: ['code', 'code_and_text', 'text'] },
         refusalStatus: { enum: ['by_kind', 200, 400] },
         cancelAllResult: { enum: ['empty', 'true'] },

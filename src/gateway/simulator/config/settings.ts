@@ -177,6 +177,8 @@ export interface SurprisesConfig {
   readonly missingOrder: 'empty' | 'refuse';
   /** Rows of GET /orders for one order: that order's alone, or all, as if its id had not been given. */
   readonly lookups: 'exact' | 'all';
+  /** Whether p_page names a page, or every page is the first one. */
+  readonly pages: 'numbered' | 'first';
   /** Surprise 12: form of the error text. */
   readonly errorText: 'code' | 'code_and_text' | 'text';
   /** HTTP status of refusals: 400, 401 or 404 by kind, or one status for all. */

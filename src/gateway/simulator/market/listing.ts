@@ -20,7 +20,7 @@ export function listOrders(
   }
   const isExact = settings.surprises.lookups === 'exact';
   const candidates = isExact ? selectCandidates(ledger, params) : ledger.listByTime().orders;
-  const rows = selectPage(candidates, params, (order) => {
+  const rows = selectPage(candidates, params, settings, (order) => {
     if (order.visibleAt > at || !isInRange(order.timestampUs, params)) return undefined;
     if (isExact && params.order_id !== undefined && order.id !== params.order_id) return undefined;
     if (params.market_id !== undefined && order.marketId !== params.market_id) return undefined;
@@ -50,8 +50,13 @@ function selectCandidates(ledger: OrderLedger, params: Params<'GET /orders'>): r
   return order === undefined ? [] : [order];
 }
 
-export function listFills(ledger: OrderLedger, params: Params<'GET /fills'>, at: number): FillRecord[] {
-  return selectPage(ledger.listByTime().fills, params, (fill) => {
+export function listFills(
+  ledger: OrderLedger,
+  params: Params<'GET /fills'>,
+  at: number,
+  settings: Settings,
+): FillRecord[] {
+  return selectPage(ledger.listByTime().fills, params, settings, (fill) => {
     const wanted = params.market_id === undefined || fill.record.market_id === params.market_id;
     return wanted && fill.shownAt <= at && isInRange(fill.record.timestamp, params) ? fill.record : undefined;
   });
@@ -75,9 +80,14 @@ function isInRange(timestampUs: number, { start_time, end_time }: Paging): boole
  * One page of the rows that `read` keeps; `rows` are in rising order of time. Pages are offsets, so they drift (venue-notes.md,
  * surprise 10).
  */
-function selectPage<Row, Kept>(rows: readonly Row[], params: Paging, read: (row: Row) => Kept | undefined): Kept[] {
+function selectPage<Row, Kept>(
+  rows: readonly Row[],
+  params: Paging,
+  { surprises }: Settings,
+  read: (row: Row) => Kept | undefined,
+): Kept[] {
   const limit = params.p_limit ?? DEFAULT_PAGE_ROWS;
-  let skip = (params.p_page ?? 0) * limit;
+  let skip = surprises.pages === 'first' ? 0 : (params.p_page ?? 0) * limit;
   const kept: Kept[] = [];
   const descending = params.p_order !== 'ASC';
   for (let index = 0; index < rows.length && kept.length < limit; index += 1) {
