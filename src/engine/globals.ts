@@ -3,6 +3,7 @@
  * runbook and those it calls.
  */
 import type { CheckedRunbook } from '../runbook/checked.ts';
+import { findFeedMarket, listFeeds } from '../runbook/feed-reads.ts';
 import { evaluateLimits, findBand } from '../runbook/limit-values.ts';
 import { type Expr, Time, type Value } from '../runbook/values.ts';
 import { type LimitRules, tighter } from '../venue/limits/check.ts';
@@ -30,7 +31,10 @@ export async function startGlobals(
     position: (market) => run.positions.get(market),
     accountPosition: (market) => run.feeds.getAccountPosition(market),
     limits: at.limits,
-    bandFeeds: (market) => listFeeds(findOwnBand(market)?.around),
+    bandFeeds: (market) => {
+      const around = findOwnBand(market)?.around;
+      return { names: listFeeds(around), only: findFeedMarket(around, inputs) };
+    },
     reference: (market, scope) => findOwnBand(market)?.around.evaluate(scope),
   };
   const frame = new Frame(globals, { staticPath: '', path: at.path });
@@ -47,9 +51,4 @@ export async function startGlobals(
       : evaluateLimits(runbook.limits, (expr) => evaluate(expr, scope(), at.path));
   globals.limits = own === undefined ? at.limits : at.limits === undefined ? own : tighter(at.limits, own);
   return globals;
-}
-
-/** The feeds that an expression reads. */
-export function listFeeds(expr: Expr | undefined): readonly string[] {
-  return (expr?.reads ?? []).filter((root) => root.startsWith('feeds.')).map((root) => root.slice('feeds.'.length));
 }

@@ -33,8 +33,8 @@ export interface RunbookGlobals {
   readonly accountPosition: (market: string) => Decimal | undefined;
   /** The runbook's limits with their values, tightened by those of the runbook that called it. */
   readonly limits: LimitRules | undefined;
-  /** Feeds that the price band's reference reads; refreshed before an order. */
-  readonly bandFeeds: (market: string) => readonly string[];
+  /** Feeds that the price band's reference reads; refreshed before an order. `only`: of a feed by market, the value of this one. */
+  readonly bandFeeds: (market: string) => { readonly names: readonly string[]; readonly only: string | undefined };
   /** The current reference of the price band. */
   readonly reference: (market: string, scope: Scope) => Decimal | undefined;
 }

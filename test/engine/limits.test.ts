@@ -420,6 +420,29 @@ steps:
     ]);
   });
 
+  it.each([
+    ["feeds.mark['BTC-USD']", ['BTC-USD']],
+    ['feeds.mark[inputs.m]', ['BTC-USD']],
+    ["feeds.mark['ETH-USD'] * 32", ['BTC-USD', 'ETH-USD']],
+  ])('around %s is read of %j for an order and for an amend', async (around, markets) => {
+    const own = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+    const { report, entries } = await staged(
+      `inputs: {m: {type: market, default: BTC-USD}}
+feeds: {mark: {type: map<price>, max_age: 5s}}
+limits: {price_band: {around: "${around}", within: 50%}}
+steps:
+  - {id: o, place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000, tif: post_only}}
+  - wait: 10s
+  - {amend: {order: o, price: 61000}}
+  - {cancel: o}
+`,
+      { config: { markets: { 'BTC-USD': own, 'ETH-USD': { ...own, start: '2000' } } } },
+    );
+    expect(report.error).toBeUndefined();
+    const read = entries.flatMap((entry) => (entry.type === 'feed.read' ? [entry.data.key] : []));
+    expect(read).toEqual([...markets, ...markets]);
+  });
+
   const banded = (around: string, head = '') => `feeds: {mid: {type: price, max_age: 1h}}
 ${head}limits: {price_band: {around: ${around}, within: 1%}}
 steps:

@@ -399,6 +399,11 @@ describe('what a run sends beside its steps', () => {
     expect(most('steps: [{wait: 1s}]')).toBeUndefined();
     const band = 'limits: {price_band: {around: feeds.mid, within: 3%}}\n';
     expect(most(`${band}steps: [{place: ${terms}, retry: {max: 2, on: [rejected]}}]`)).toBe(3);
+    const ofMap = (around: string) =>
+      bounds(`limits: {price_band: {around: "${around}", within: 3%}}\nsteps: [{place: ${terms}}]`, {
+        markets: ['BTC-USD', 'ETH-USD', 'SOL-USD'],
+      }).feeds['marks']?.max;
+    expect([ofMap("feeds.marks['BTC-USD']"), ofMap("feeds.marks['BTC-USD'] * 2")]).toEqual([5, 15]);
   });
 
   it('has none of a step that is skipped, unless its condition reads one: that may fail', () => {

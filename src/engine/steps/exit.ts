@@ -6,6 +6,7 @@
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
+import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
 import { HOLD_EVERY_MS, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
@@ -13,7 +14,6 @@ import { isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
-import { listFeeds } from '../globals.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { OrderRequestContext, Terms } from '../orders/parts.ts';
@@ -462,12 +462,9 @@ export async function ensurePrice(
   scope: Scope,
 ): Promise<void> {
   const { feed } = args;
-  const key = feed === undefined ? undefined : /^feeds\.\w+\[(.*)\]$/.exec(feed.text.trim())?.[1];
-  const isOwn = key !== undefined && [args.market.text.trim(), `'${market}'`, `"${market}"`].includes(key);
-  await run.feeds.ensure(listFeeds(feed), frame.globals.runbook.feeds, scope, {
-    step: path,
-    only: isOwn ? market : undefined,
-  });
+  const { runbook, values } = frame.globals;
+  const only = findFeedMarket(feed, values.get('inputs'), { text: args.market.text, market });
+  await run.feeds.ensure(listFeeds(feed), runbook.feeds, scope, { step: path, only });
 }
 
 function isEndedFraction(stop: OrderHandle): boolean {

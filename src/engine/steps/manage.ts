@@ -5,6 +5,7 @@
  */
 import { type Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
+import { listFeeds } from '../../runbook/feed-reads.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
 import { HOLD_EVERY_MS, MOST_EXITS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
 import type { Expr, Value } from '../../runbook/values.ts';
@@ -12,7 +13,6 @@ import { computeAveragePrice, sumFills } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
-import { listFeeds } from '../globals.ts';
 import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { Terms } from '../orders/parts.ts';

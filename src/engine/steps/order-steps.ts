@@ -206,7 +206,8 @@ export function registerUndo(
 }
 
 export async function ensureBand({ run, frame, scope, path }: StepExecution, market: string): Promise<void> {
-  await run.feeds.ensure(frame.globals.bandFeeds(market), frame.globals.runbook.feeds, scope, path);
+  const { names, only } = frame.globals.bandFeeds(market);
+  await run.feeds.ensure(names, frame.globals.runbook.feeds, scope, { step: path, only });
 }
 
 export function makeOrderContext(execution: StepExecution, market: string | undefined): OrderRequestContext {
@@ -227,7 +228,8 @@ function findReference({ run, frame, scope }: StepExecution, market: string): Or
   const { globals } = frame;
   const price = evaluateReference(globals.reference, market, scope);
   if (price === undefined) return undefined;
-  const at = run.feeds.findOldestAt(globals.bandFeeds(market), globals.runbook.feeds, scope, market);
+  const { names, only = market } = globals.bandFeeds(market);
+  const at = run.feeds.findOldestAt(names, globals.runbook.feeds, scope, only);
   return { price: formatDecimal(price), at: at ?? run.clock.now() };
 }
 

@@ -5,8 +5,8 @@
 import { Decimal } from '../../base/decimal.ts';
 import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
+import { listFeeds, readsOneMarket } from '../feed-reads.ts';
 import { MOST_EXITS } from '../steps/manage.ts';
-import type { Expr } from '../values.ts';
 import { type Load, makeLoad, sequence, UNBOUNDED } from './load.ts';
 import type { PlanContext } from './scope.ts';
 
@@ -22,9 +22,11 @@ export class PlannedFeeds {
     const orders = { place: 1, amend: 1, manage: MOST_EXITS, close: MOST_EXITS }[step.verb as string] ?? 0;
     const bands = orders === 0 ? [] : (runbook.limits?.priceBands ?? []);
     // Of one market: which one is not always known.
-    const reads = [...new Set(bands.flatMap(({ around }) => listFeeds(around)))];
-    const each = Array.from({ length: orders }, () => reads).flat();
-    return this.read(runbook, [...step.ifFeeds, ...step.feeds, ...each]);
+    const whole = bands.flatMap(({ around }) => (readsOneMarket(around) ? [] : listFeeds(around)));
+    const one = bands.flatMap(({ around }) => listFeeds(around)).filter((name) => !whole.includes(name));
+    const repeat = (names: readonly string[]) => Array.from({ length: orders }, () => [...new Set(names)]).flat();
+    const load = this.read(runbook, [...step.ifFeeds, ...step.feeds, ...repeat(whole)]);
+    return one.length === 0 ? load : sequence([load, this.read(runbook, repeat(one), 1)]);
   }
 
   /** The readings before the condition of a loop, in one round. */
@@ -38,13 +40,14 @@ export class PlannedFeeds {
     return this.read(runbook, values.flatMap(listFeeds));
   }
 
-  private read(runbook: CheckedRunbook, names: readonly string[]): Load {
-    const { markets, declared } = this.context;
+  /** `most`: of how many markets the value of a feed by market is read. */
+  private read(runbook: CheckedRunbook, names: readonly string[], most = this.context.markets.length): Load {
+    const { declared } = this.context;
     return sequence(
       names.map((name) => {
         const isMap =
           name === ACCOUNT_POSITION || runbook.feeds.find((feed) => feed.name === name)?.type.kind === 'map';
-        const count = isMap ? markets.length : 1;
+        const count = isMap ? most : 1;
         const range = { max: new Decimal(count) };
         const request = declared.requestOf(name);
         return makeLoad(
@@ -58,8 +61,4 @@ export class PlannedFeeds {
       }),
     );
   }
-}
-
-function listFeeds(expr: Expr | undefined): readonly string[] {
-  return (expr?.reads ?? []).flatMap((root) => (root.startsWith('feeds.') ? [root.slice('feeds.'.length)] : []));
 }
