@@ -270,7 +270,7 @@ function describeDisplaced(found: number, expected: number): string {
 }
 
 /** True when a stored entry follows `head` (number, columns, link and hash); does not parse its line. */
-function followsHead(stored: StoredEntry, head: ChainHead): boolean {
+export function followsHead(stored: StoredEntry, head: ChainHead): boolean {
   if (stored.seq !== head.seq + 1) return false;
   const start = buildLineStart(stored, head.hash, stored.line.startsWith('{"v":1,') ? 1 : ENTRY_VERSION);
   return stored.line.startsWith(start) && hashLine(stored.line) === stored.hash;

@@ -1,8 +1,9 @@
 /** Reads the journal of a run in pages: a run of days is longer than one query should be. */
 import { settle } from '../base/clock.ts';
-import { BriefReader, readEntry } from './chain.ts';
+import { BriefReader, EMPTY_HEAD, readEntry, toHead } from './chain.ts';
 import type { BriefEntry, Entry, EntryOf } from './entry.ts';
 import { toCurrentType } from './entry-v1.ts';
+import { readHeldEntries } from './rounds/held-lines.ts';
 import { expandEntry } from './rounds/round-line.ts';
 import { type JournalReader, type StoredEntry, StoreError } from './store.ts';
 
@@ -131,12 +132,15 @@ export class RecordAhead implements Iterable<BriefEntry> {
   }
 }
 
-/** Every entry of a run in sequence. Throws StoreError `damaged` at an unreadable line. */
+/** Every entry of a run in sequence, also those that it holds back. Throws StoreError `damaged` at an unreadable line. */
 export async function* readEntries(store: JournalReader, run: string): AsyncGenerator<Entry> {
+  let head = EMPTY_HEAD;
   for await (const stored of readStoredEntries(store, run)) {
     yield* expandEntry(readEntry(stored));
     if (stored.type === 'round.idle') await settle();
+    head = toHead(stored);
   }
+  yield* readHeldEntries(store, run, head);
 }
 
 /** A run's first entry. Throws StoreError `damaged` where it is not run.started. */

@@ -41,6 +41,7 @@ export interface AccountRow {
   readonly text: string;
 }
 
+/** The rows to write, of those that are kept; one with an empty text is removed. */
 export type AccountRowChange = (kept: readonly AccountRow[]) => readonly AccountRow[];
 
 export interface RunFilter {
@@ -75,6 +76,8 @@ export interface JournalReader {
   read(run: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEntry[]>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
   run(run: string): Promise<RunRow | undefined>;
+  /** The rows kept under a key, in the order of their names; an archive has none. */
+  accountRows?(key: string): Promise<readonly AccountRow[]>;
   close(): Promise<void>;
 }
 
@@ -110,7 +113,6 @@ export interface JournalStore extends JournalReader {
   heads(account: string): Promise<readonly RunHead[]>;
   /** The last act of the account with this key, up to a number; undefined where it has none. */
   lastAct(account: string, upTo?: number): Promise<StoredEntry | undefined>;
-  /** The rows kept under a key, in the order of their names. */
   accountRows(key: string): Promise<readonly AccountRow[]>;
   /**
    * Writes the rows that `change` makes of those kept under a key, each in place of the one of its name; all or none, durable. No other

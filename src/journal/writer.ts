@@ -5,12 +5,14 @@
  * its files anew, and promises a commit only once what it had is on the disk. After any other failure this writer writes nothing more.
  */
 import type { Clock } from '../base/clock.ts';
-import { type ChainHead, EMPTY_HEAD, sealEntry } from './chain.ts';
+import { type ChainHead, EMPTY_HEAD, sealEntry, toHead } from './chain.ts';
 import { type DataOf, ENTRY_VERSION, type Entry, type EntryBody, type EntryOf, type EntryType } from './entry.ts';
+import { keepHeldLines } from './rounds/held-lines.ts';
 import { IdleRounds, type Sealed } from './rounds/idle-rounds.ts';
 import type { Draft } from './rounds/round-shape.ts';
 import {
   type AppendOptions,
+  ignoreStore,
   type JournalStore,
   type PostedAct,
   type RunRow,
@@ -71,6 +73,9 @@ export class JournalWriter {
   private stored: ChainHead;
   /** The commit that will store what is buffered now; undefined when none is due. */
   private due: Promise<void> | undefined;
+  /** While what is held back is put beside the journal, and whether it ever was. */
+  private keeping: Promise<void> | undefined;
+  private hasKept = false;
   private running: Promise<void> = Promise.resolve();
   private failed: StoreError | undefined;
   private awayFor: StoreAway | undefined;
@@ -119,6 +124,19 @@ export class JournalWriter {
   }
 
   private seal(draft: Draft): Sealed {
+    const sealed = this.sealBehind(draft, this.sealed);
+    this.sealed = { seq: sealed.entry.seq, hash: sealed.entry.hash };
+    this.updateRow(sealed.entry);
+    if (this.failed === undefined) {
+      this.buffer.push(sealed.stored);
+      const act = this.options.acts?.actOf(sealed.entry);
+      if (act !== undefined) this.acts.push(act);
+      if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));
+    }
+    return sealed;
+  }
+
+  private sealBehind(draft: Draft, head: ChainHead): Sealed {
     const { type, data, step, actor, at, mono } = draft;
     const { run, account, def, boot, epoch } = this.options;
     const body = { type, data } as EntryBody;
@@ -134,16 +152,7 @@ export class JournalWriter {
       step,
       actor: actor ?? this.options.actor,
     } as const;
-    const sealed = sealEntry(body, envelope, this.sealed);
-    this.sealed = { seq: sealed.entry.seq, hash: sealed.entry.hash };
-    this.updateRow(sealed.entry);
-    if (this.failed === undefined) {
-      this.buffer.push(sealed.stored);
-      const act = this.options.acts?.actOf(sealed.entry);
-      if (act !== undefined) this.acts.push(act);
-      if (this.buffer.length >= BATCH && this.due === undefined) void this.commitSoon(this.running.catch(() => {}));
-    }
-    return sealed;
+    return sealEntry(body, envelope, head);
   }
 
   private describeHeld({ type, data, step, at, mono }: Draft): Entry {
@@ -180,10 +189,40 @@ export class JournalWriter {
     return this.commitSoon();
   }
 
+  /**
+   * Puts on the disk, beside the journal, all that is held back, where any of it is older than `ms`, or than `newMs` where it read
+   * something new, and is not there yet. Where that fails it is written into the journal, which tries a store that is away again.
+   */
+  keepHeld(ms: number, newMs: number): void {
+    const now = this.options.clock.now();
+    if (this.keeping !== undefined || this.failed !== undefined) return;
+    const drafts = this.idle.copy(now - ms, now - newMs);
+    if (drafts === undefined) return;
+    let head = this.sealed;
+    const lines = drafts.map((draft) => {
+      const { stored } = this.sealBehind(draft, head);
+      head = toHead(stored);
+      return stored;
+    });
+    this.keeping = this.commitSoon()
+      .then(() => keepHeldLines(this.store, this.options.run, lines))
+      .catch(() => this.flush())
+      .catch(() => {})
+      .finally(() => {
+        this.keeping = undefined;
+      });
+    this.hasKept = true;
+  }
+
   /** Writes everything that is buffered. The writer can be used afterwards; the store stays open. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.idle.release();
-    return this.commitSoon();
+    await this.commitSoon();
+    if (!this.hasKept) return;
+    this.hasKept = false;
+    await this.keeping;
+    // What is left of a row that cannot be removed follows no line.
+    await keepHeldLines(this.store, this.options.run, []).catch(ignoreStore);
   }
 
   /** Calls `listener` with every entry appended from now on, in the order of the journal, inside `append`. */

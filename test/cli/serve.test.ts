@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/app/errors.ts';
 import { accessStore } from '../../src/app/stores/location.ts';
+import { VirtualClock } from '../../src/base/clock.ts';
 import { readAction } from '../../src/cli/serve/actions.ts';
 import { drawRunChart } from '../../src/cli/serve/chart.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import { START, startedData } from '../journal/sample.ts';
+import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
+import { newWriter, START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from '../report/sample-run.ts';
 import { folder as commandFolder } from './command.ts';
 import { keepMore, keepRun, type Served, serve, temporaryFolder } from './served-journal.ts';
@@ -204,6 +206,46 @@ describe('a running run', () => {
       active: [],
       requests: { totals: { write: 2, lost: 1 } },
     });
+  });
+
+  it('is read with what it holds back, each of its entries once', async () => {
+    const folder = temporaryFolder();
+    const store = await openSqliteStore(join(folder, 'runbook.db'));
+    const clock = new VirtualClock(START);
+    const writer = newWriter(store, RUN, { clock });
+    writer.append('run.started', startedData({ mode: 'live' }));
+    const keep = () => {
+      void writer.flushOlder(300_000, 300_000);
+      writer.keepHeld(0, 0);
+    };
+    const { ask } = await serve(folder);
+    const read = async (from = ask) => {
+      const { json } = await from(`/api/runs/${RUN}`);
+      const { text } = await from(`/api/runs/${RUN}/story?limit=1000`);
+      const { lastAt, requests, steps } = json;
+      return { lastAt, requests, steps, text };
+    };
+    for (let round = 0; round < 40; round += 1) {
+      const step = `steps/1:repeat[${round}]/do/1:read_account`;
+      const answer = { kind: 'confirmed', status: 200, headers: {}, success: true, result: {} } as const;
+      const attempt = { n: 1, method: 'GET', path: '/account', params: {}, digest: 'd', tokens: 5, epoch: 1 };
+      writer.append('step.started', { verb: 'read_account', attempt: 1, now: clock.now() }, step);
+      writer.append('call.intended', { call: `${step}#1`, endpoint: 'GET /account', params: {}, class: 'read' }, step);
+      writer.append('call.attempted', { call: `${step}#1`, ...attempt, waitedMs: 0 }, step);
+      if (round % 7 === 3) keep();
+      writer.append('call.settled', { call: `${step}#1`, ...answer, sentAt: clock.now() }, step);
+      writer.append('step.ended', { verb: 'read_account', outcome: 'succeeded', attempts: 1 }, step);
+      if (round % 5 === 0) keep();
+      if (round === 2 || round === 21) await writer.flush();
+      await clock.quiesce();
+      if (round % 5 === 0) expect((await read()).lastAt).toBe(clock.now());
+      clock.skipTo(clock.now() + 1000);
+    }
+    expect((await store.read(RUN)).length).toBeLessThan(20);
+    await writer.close();
+    await store.close();
+    expect(await read()).toEqual(await read((await serve(folder)).ask));
+    expect((await read()).requests).toMatchObject({ totals: { read: 40 } });
   });
 
   it('appears with its journal, and reading creates none', async () => {

@@ -108,6 +108,8 @@ function testStore(open: OpenStore): void {
       { name: 'c', text: '3' },
     ]);
     expect(await store.accountRows('nobody')).toEqual([]);
+    await put('k', { name: 'b', text: '' }, { name: 'gone', text: '' });
+    expect((await store.accountRows('k')).map(({ name }) => name)).toEqual(['a', 'c']);
   });
 
   it('changes rows of an account from what all others have written, and all or none', async () => {

@@ -18,6 +18,7 @@ import { toHead } from '../../src/journal/chain.ts';
 import type { JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { readRecordedRun } from '../../src/journal/reading.ts';
+import { appendHeldLines } from '../../src/journal/rounds/held-lines.ts';
 import { readShortenedRun } from '../../src/journal/rounds/passed-rounds.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -116,6 +117,7 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
   const flushOlder = ({ clock }: Process, journal: JournalWriter) => {
     const look = () => {
       void journal.flushOlder(holdMs, Math.min(holdMs, 2000));
+      journal.keepHeld(600, 300);
       clock.after(1000, look);
     };
     look();
@@ -159,6 +161,7 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
   /** Another process plays the record, takes the run over and dies in its turn. */
   const resume = async (life: number) => {
     await time.advanceTo(time.now() + AWAY_MS);
+    await appendHeldLines(store, 'r', 1);
     const lines = await store.read('r');
     const shortened = isShort
       ? await readShortenedRun(store, 'r', {

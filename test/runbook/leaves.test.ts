@@ -323,7 +323,7 @@ ${after}`;
   });
 
   it('follow the names of a def', () => {
-    const head = "def: {m: \"'BTC-USD'\", flat: position(m) == 0, wide: inputs.wide, x: n}\n";
+    const head = 'def: {m: "\'BTC-USD\'", flat: position(m) == 0, wide: inputs.wide, x: n}\n';
     const more = `inputs: {wide: {type: boolean}}\nvars: {n: {type: market, init: BTC-USD}}\n${head}leaves: {position: none}\n`;
     const entry = ENTRY.replace('limit,', 'market,');
     const close = (condition: string) => `  - if: ${condition}\n    close: BTC-USD\n`;

@@ -15,6 +15,7 @@ import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
 import { type ChainVerdict, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { foldEntries } from '../../journal/reading.ts';
+import { appendHeldLines } from '../../journal/rounds/held-lines.ts';
 import { recallKills } from '../../journal/shared/account-guard.ts';
 import { type RunRow, StoreError } from '../../journal/store.ts';
 import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
@@ -52,13 +53,15 @@ import { act } from './virtual-run.ts';
 /** Interval for commands and the kill switch, ms. */
 const LOOK_EVERY_MS = 200;
 
+/** How long rounds that changed nothing may be missing from the journal at most, ms: each line of them repeats what they say. */
+const LONGEST_HOLD_MS = 300_000;
 /**
- * How long rounds that changed nothing may be missing from the store at most, ms. A page calls a run silent after a minute
- * without an entry; and while a switch is armed, a process that resumes the run must not take it for fired.
+ * And from what is kept beside it: a page calls a run silent after a minute without an entry, and while a switch is armed, a process
+ * that resumes the run must not take it for fired.
  */
-const LONGEST_HOLD_MS = 30_000;
+const KEPT_WITHIN_MS = 30_000;
 /** The same of rounds that read something new, or counted: what a crash makes a run forget. */
-const LONGEST_HOLD_OF_NEWS_MS = 5_000;
+const NEWS_KEPT_WITHIN_MS = 5_000;
 const SWITCH_PER_HOLD = 4;
 
 /** How often what other processes have kept of the account is counted at most, ms. */
@@ -172,6 +175,7 @@ export class LiveRun {
       pinned ??= loadPinned(started.data.sources, this.host.voice);
       return pinned;
     };
+    await appendHeldLines(account.store, run, this.host.lease.epoch);
     const record = await readRecord(account.store, run, (started) => load(started).runbook);
     const { first, last } = record.facts;
     const changed = describeChange(record.chain);
@@ -423,8 +427,9 @@ export class LiveRun {
     );
     const check = async () => {
       // Also entries that no write waits for: a run that only reads or asks must be visible to others and survive a crash.
-      const holdMs = Math.min(LONGEST_HOLD_MS, this.switchMs / SWITCH_PER_HOLD);
-      parts.writer.flushOlder(holdMs, Math.min(holdMs, LONGEST_HOLD_OF_NEWS_MS)).catch(() => {});
+      parts.writer.flushOlder(LONGEST_HOLD_MS, LONGEST_HOLD_MS).catch(() => {});
+      const withinMs = Math.min(KEPT_WITHIN_MS, this.switchMs / SWITCH_PER_HOLD);
+      parts.writer.keepHeld(withinMs, Math.min(withinMs, NEWS_KEPT_WITHIN_MS));
       await this.readCommands();
       void this.settleAgain();
       this.compareStore();

@@ -9,6 +9,7 @@ import { makePrintable } from '../../base/printable.ts';
 import { type Anchor, type ReadAnchors, readAnchors, sortAnchors } from '../../journal/anchors/anchors.ts';
 import { ArchiveStore, openArchive, openSalvage } from '../../journal/archive/store.ts';
 import {
+  type AccountRow,
   filterRuns,
   type JournalReader,
   type JournalStore,
@@ -201,6 +202,11 @@ class Journals implements JournalReader {
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
     return listRuns(this.stores, filter);
+  }
+
+  async accountRows(key: string): Promise<readonly AccountRow[]> {
+    const rows = await Promise.all(this.stores.map((store: JournalReader) => store.accountRows?.(key) ?? []));
+    return rows.flat();
   }
 
   async run(run: string): Promise<RunRow | undefined> {

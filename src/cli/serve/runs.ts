@@ -18,8 +18,10 @@ import {
 } from '../../app/stores/review.ts';
 import { settle } from '../../base/clock.ts';
 import { ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
+import { type ChainHead, EMPTY_HEAD, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { readAllEntries, readFirstEntry, readLines } from '../../journal/reading.ts';
+import { readHeldEntries } from '../../journal/rounds/held-lines.ts';
 import {
   type JournalReader,
   type JournalStore,
@@ -193,10 +195,18 @@ interface GrowingFold {
   apply(entry: Entry): void;
 }
 
+interface KeptFold<F> {
+  readonly fold: F;
+  /** The last line that it holds, and how many entries behind it, which the run held back when they were read. */
+  head: ChainHead;
+  ahead: number;
+  reading: Promise<void>;
+}
+
 /** Folds of recently requested runs, updated from where they are. */
 class KeptFolds<F extends GrowingFold> {
   /** By run, the least recently used first. */
-  private readonly kept = new Map<string, { readonly fold: F; reading: Promise<void> }>();
+  private readonly kept = new Map<string, KeptFold<F>>();
   private readonly begin: () => F;
 
   constructor(begin: () => F) {
@@ -204,12 +214,17 @@ class KeptFolds<F extends GrowingFold> {
   }
 
   async update(store: JournalReader, run: string): Promise<F> {
-    const kept = this.kept.get(run) ?? { fold: this.begin(), reading: Promise.resolve() };
+    const kept = this.kept.get(run) ?? {
+      fold: this.begin(),
+      head: EMPTY_HEAD,
+      ahead: 0,
+      reading: Promise.resolve(),
+    };
     this.kept.delete(run);
     this.kept.set(run, kept);
     for (const oldest of [...this.kept.keys()].slice(0, -MOST_FOLDS)) this.kept.delete(oldest);
     // One reader at a time: two readers would apply the same entries twice.
-    kept.reading = kept.reading.then(() => catchUp(store, run, kept.fold));
+    kept.reading = kept.reading.then(() => catchUp(store, run, kept));
     try {
       await kept.reading;
     } catch (error) {
@@ -220,14 +235,26 @@ class KeptFolds<F extends GrowingFold> {
   }
 }
 
-async function catchUp(store: JournalReader, run: string, fold: GrowingFold): Promise<void> {
+async function catchUp(store: JournalReader, run: string, kept: KeptFold<GrowingFold>): Promise<void> {
+  const { fold } = kept;
   for (let more = true; more; ) {
-    const page = await store.read(run, { after: fold.newest, limit: PAGE });
+    const page = await store.read(run, { after: kept.head.seq, limit: PAGE });
     for (const stored of page) {
-      for (const entry of readLines([stored])) fold.apply(entry);
+      for (const entry of readLines([stored])) {
+        if (kept.ahead === 0) fold.apply(entry);
+        else kept.ahead -= 1;
+      }
+      kept.head = toHead(stored);
       if (stored.type === 'round.idle') await settle();
     }
     more = page.length === PAGE;
     if (more) await settle();
+  }
+  let held = 0;
+  for await (const entry of readHeldEntries(store, run, kept.head)) {
+    held += 1;
+    if (held <= kept.ahead) continue;
+    fold.apply(entry);
+    kept.ahead = held;
   }
 }

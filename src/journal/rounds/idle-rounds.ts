@@ -66,6 +66,9 @@ export class IdleRounds {
   private heldSince = 0;
   /** When the first of those that read something new was appended. */
   private newSince = Number.POSITIVE_INFINITY;
+  /** The same of the entries that `copy` did not give yet. */
+  private uncopiedSince = Number.POSITIVE_INFINITY;
+  private uncopiedNewSince = Number.POSITIVE_INFINITY;
   private rest: HeldEntry[] = [];
   /**
    * `matching`: the entries of the present round are those of the shape so far, and held back in `matched`. `keeping`: they are
@@ -102,6 +105,22 @@ export class IdleRounds {
       else this.writeAll();
     }
     this.writeWhole();
+  }
+
+  /**
+   * What would have to be written for everything that is held back, which it stays; undefined where nothing that begins by `until`, or
+   * reads something new by `untilNew`, epoch ms, was held back since the last copy.
+   */
+  copy(until: number, untilNew: number): readonly Draft[] | undefined {
+    if (this.uncopiedSince > until && this.uncopiedNewSince > untilNew) return undefined;
+    this.uncopiedSince = Number.POSITIVE_INFINITY;
+    this.uncopiedNewSince = Number.POSITIVE_INFINITY;
+    const rest = this.rest.map(({ shape, place, found, path }) => shape.rebuild(place, found, path));
+    return this.inLine === 0 ? rest : [this.describeLine(), ...rest];
+  }
+
+  private describeLine(): Draft {
+    return this.line.write(this.round?.loop ?? '', this.firstHeld, this.shape);
   }
 
   private addToRound(draft: Draft, round: Round): Sealed | undefined {
@@ -168,7 +187,11 @@ export class IdleRounds {
   private hold(entry: HeldEntry): void {
     const { at, isNew } = entry.found;
     if (this.entries === 0) this.heldSince = at;
-    if (isNew === true) this.newSince = Math.min(this.newSince, at);
+    this.uncopiedSince = Math.min(this.uncopiedSince, at);
+    if (isNew === true) {
+      this.newSince = Math.min(this.newSince, at);
+      this.uncopiedNewSince = Math.min(this.uncopiedNewSince, at);
+    }
     this.entries += 1;
     this.rest.push(entry);
     if (this.rest.length > 2 * MOST_ENTRIES) this.writeAll();
@@ -248,12 +271,15 @@ export class IdleRounds {
     if (inLine === 0) return;
     for (const { places } of [...this.heartbeats, ...(this.open === undefined ? [] : [this.open])])
       for (const index of places.keys()) (places as number[])[index] = (places[index] as number) - inLine;
-    const draft = line.write(this.round?.loop ?? '', this.firstHeld, this.shape);
+    const draft = this.describeLine();
     this.inLine = 0;
     this.firstHeld += line.rounds;
     this.entries -= inLine;
     this.heldSince = this.rest[0]?.found.at ?? 0;
     this.newSince = this.rest.find(({ found }) => found.isNew === true)?.found.at ?? Number.POSITIVE_INFINITY;
+    // What was copied followed another line.
+    this.uncopiedSince = this.rest[0]?.found.at ?? Number.POSITIVE_INFINITY;
+    this.uncopiedNewSince = this.newSince;
     line.clear();
     this.write(draft);
   }
@@ -266,6 +292,8 @@ export class IdleRounds {
     this.open = undefined;
     this.entries = 0;
     this.newSince = Number.POSITIVE_INFINITY;
+    this.uncopiedSince = Number.POSITIVE_INFINITY;
+    this.uncopiedNewSince = Number.POSITIVE_INFINITY;
     if (this.mode === 'matching') this.mode = 'keeping';
     for (const { shape, place, found, path } of rest) {
       const { stored } = this.write(shape.rebuild(place, found, path));

@@ -124,7 +124,9 @@ export class MemoryStore implements JournalStore {
   async changeAccountRows(key: string, change: AccountRowChange): Promise<void> {
     const known = this.ofAccounts.get(key) ?? new Map<string, string>();
     this.ofAccounts.set(key, known);
-    for (const { name, text } of change(this.listRows(key))) known.set(name, text);
+    for (const { name, text } of change(this.listRows(key)))
+      if (text === '') known.delete(name);
+      else known.set(name, text);
   }
 
   async close(): Promise<void> {}

@@ -130,7 +130,9 @@ class PostgresStore implements JournalStore {
       `account ${key}`,
       async (query) => {
         const kept = (await query(JOURNAL_SQL.accountRows, [key])).rows.map(readAccountRow);
-        for (const { name, text } of change(kept)) await query(JOURNAL_SQL.putAccountRow, [key, name, text]);
+        for (const { name, text } of change(kept))
+          if (text === '') await query(JOURNAL_SQL.removeAccountRow, [key, name]);
+          else await query(JOURNAL_SQL.putAccountRow, [key, name, text]);
       },
       { patienceMs: this.patienceMs, kept: async () => false },
     );

@@ -36,6 +36,7 @@ export const JOURNAL_SQL = {
     AND head.seq = (SELECT max(seq) FROM entries WHERE entries.run = runs.run)
     WHERE runs.account = ? ORDER BY runs.started_at, runs.run`,
   accountRows: 'SELECT name, text FROM account_row WHERE key = ? ORDER BY name',
+  removeAccountRow: 'DELETE FROM account_row WHERE key = ? AND name = ?',
   putAccountRow: `INSERT INTO account_row (key, name, text) VALUES (?, ?, ?)
     ON CONFLICT (key, name) DO UPDATE SET text = excluded.text`,
 } as const;

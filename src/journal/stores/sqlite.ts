@@ -214,7 +214,8 @@ class SqliteStore implements JournalStore {
       this.database.exec(ACCOUNT_ROWS);
       const kept = this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
       for (const { name, text } of change(kept))
-        this.database.statement(JOURNAL_SQL.putAccountRow).run(key, name, text);
+        if (text === '') this.database.statement(JOURNAL_SQL.removeAccountRow).run(key, name);
+        else this.database.statement(JOURNAL_SQL.putAccountRow).run(key, name, text);
     });
   }
 
