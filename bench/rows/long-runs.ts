@@ -3,11 +3,16 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { VirtualClock } from '../../src/base/clock.ts';
+import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import type { RunRow } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { updateRow } from '../../src/journal/writer.ts';
+import { World } from '../../test/app/live-host.ts';
+import { PRICE_FEED } from '../../test/engine/stage.ts';
 import { writeArmedWatch, writeCountingWatch, writeWatch } from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
 import { getWorkFolder } from '../work-folder.ts';
@@ -44,6 +49,53 @@ function measureDryRun(trial: 'watch' | 'armedWatch'): number {
 async function measureMonth(write: (rounds: number) => string): Promise<number> {
   const grown = (await measureJournal(write, HOURS * HOUR)) - (await measureJournal(write, 1));
   return (grown * IN_A_MONTH) / 2 ** 20;
+}
+
+/** Bytes that the journal of a live run has after these hours: of a market whose price moves each second, executed in virtual time. */
+async function measureLiveJournal(write: (rounds: number) => string, hours: number): Promise<number> {
+  const config = { markets: { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: FLAT } } } as const;
+  const world = new World({ config, profile: PRICE_FEED, between: givePrices });
+  const { time } = world;
+  const file = join(getWorkFolder(), `live-${write.name}-${hours}.db`);
+  const store = await openSqliteStore(file);
+  const process = await time.runUntil(world.openProcess({ store }));
+  const run = await time.runUntil(process.begin('bench', write(hours * HOUR * 2)));
+  run.waitForEnd().catch(() => {});
+  await time.advanceTo(time.now() + hours * HOUR * 1000);
+  process.die();
+  await store.close();
+  world.close();
+  const database = await openDatabase(file);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+  return statSync(file).size;
+}
+
+const FLAT = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
+
+/** The simulated venue has no declared requests: these answers show a price that moves each second. */
+function givePrices(venue: Transport, time: VirtualClock): Transport {
+  return {
+    ...venue,
+    send: async (request, options) => {
+      if (request.path !== '/info') return venue.send(request, options);
+      const second = Math.floor(time.now() / 1000);
+      const mid = 64_000 + Math.round(500 * Math.sin(second / 40)) + ((second * 7919) % 13);
+      const headers = { 'content-type': 'application/json', 'x-ratelimit-reset': `${second + 60}` };
+      return {
+        kind: 'answer',
+        status: 200,
+        headers,
+        body: JSON.stringify({ success: true, error: '', result: { mid: `${mid}.5` } }),
+      };
+    },
+  };
+}
+
+/** MB that the journal of thirty live days takes, from the second and third hour. */
+async function measureLiveMonth(write: (rounds: number) => string): Promise<number> {
+  const grown = (await measureLiveJournal(write, 3)) - (await measureLiveJournal(write, 1));
+  return (grown * 30 * 12) / 2 ** 20;
 }
 
 const RECOVERY = fileURLToPath(new URL('./recovery.mjs', import.meta.url));
@@ -97,6 +149,15 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     pass: 200,
     excellent: 50,
     measure: () => measureMonth(writeArmedWatch),
+  },
+  {
+    id: '22',
+    what: 'the same live, from two hours',
+    against: 'none',
+    unit: 'MB',
+    pass: 200,
+    excellent: 50,
+    measure: () => measureLiveMonth(writeArmedWatch),
   },
   {
     id: '22',
@@ -169,6 +230,15 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     pass: 200,
     excellent: 50,
     measure: () => measureMonth(writeCountingWatch),
+  },
+  {
+    id: '22',
+    what: 'the same live, from two hours',
+    against: 'none',
+    unit: 'MB',
+    pass: 200,
+    excellent: 50,
+    measure: () => measureLiveMonth(writeCountingWatch),
   },
   {
     id: '22',
