@@ -102,8 +102,8 @@ describe('several orders of a market with more newer ones than a page holds', ()
   });
 
   it('are read by their ids where the list of the open ones does not end', async () => {
-    const strangers = Array.from({ length: 1000 }, (_, n) => `BTC-USD@${9000 + n}`);
-    const { watch, asked } = crowded({ newer: 1000, open: Array.from({ length: 40 }, () => strangers) });
+    const foreign = Array.from({ length: 1000 }, (_, n) => `BTC-USD@${9000 + n}`);
+    const { watch, asked } = crowded({ newer: 1000, open: Array.from({ length: 40 }, () => foreign) });
     await watch.readTogether([orderOf('BTC-USD@1'), orderOf('BTC-USD@2')], 'a');
     asked.length = 0;
     await watch.readTogether([orderOf('BTC-USD@1'), orderOf('BTC-USD@2')], 'a');

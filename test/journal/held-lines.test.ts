@@ -1,4 +1,4 @@
-/** What a live run holds back, kept beside its journal: what a process finds that resumes it, and what readers see meanwhile. */
+/** Tests that rounds which a live run holds back are kept beside its journal: who resumes the run appends them, readers see them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';

@@ -55,7 +55,7 @@ describe('the comparison with the plan', () => {
     expect(tokensOf(attempted(), settled('unresolved'))).toBe(10);
     expect(tokensOf(attempted(), settled('denied'))).toBe(0);
     expect(tokensOf(attempted(), settled('rejected'))).toBe(0);
-    // Of one that a dead process has made nobody knows; that of the process which asked again was held back.
+    // One that a dead process made may have left; that of the process which asked again was held back.
     expect(tokensOf(attempted(), settled('denied', 2))).toBe(10);
     expect(tokensOf(attempted(), attempted(2), settled('denied', 2))).toBe(10);
     expect(tokensOf(attempted(), answered, settled('denied'))).toBe(10);
