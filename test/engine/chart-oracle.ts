@@ -15,6 +15,7 @@ import {
   type EndRecord,
   escapeText,
   gatherCalls,
+  goesOn,
   hasSucceeded,
   isBeginning,
   isEndOf,
@@ -571,7 +572,7 @@ class Path {
     const own = this.nextOwnEnd(step);
     // One that has succeeded by its `on_timeout`, or failed into a clause, was left that way.
     if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded' || own.data.error !== undefined) return false;
-    const isNext = (each: JournalRecord) => isBeginning(each) && !this.isBeside(each.path, own.path);
+    const isNext = (each: JournalRecord) => goesOn(each) && !this.isBeside(each.path, own.path);
     const next = this.records.slice(this.records.indexOf(own) + 1).find(isNext);
     if (next === undefined) return this.caller?.stops() === true;
     // In a clean-up it leads on as the last step does.
@@ -670,7 +671,7 @@ class Path {
 
   /** Whether no step of a phase of clean-up follows: a `stop` inside the step may have ended it. */
   private endsPhase(record: JournalRecord): boolean {
-    const next = this.records.slice(this.at + 1).find(isBeginning);
+    const next = this.records.slice(this.at + 1).find(goesOn);
     return next?.type === 'run.moved' && PHASE_OF[next.data.from] !== undefined && !record.step.startsWith('steps/');
   }
 

@@ -154,4 +154,18 @@ describe('a parallel step', () => {
     expect(entries.at(-1)).toMatchObject({ type: 'run.ended', data: { outcome: 'stopped' } });
     expect(findDeparture(runbook, entries)).toBeUndefined();
   });
+
+  it('that could have stopped a clean-up, and is followed by a step that is skipped, is a path: drawn 400003307', async () => {
+    const { runbook, entries } = await play(`${head}  - wait: 1s
+finally:
+  - parallel:
+      each: k
+      in: '[1, 2]'
+      max: 2
+      do: [{if: k == 3, stop: {outcome: enough}}, {wait: 1s}]
+  - {if: n > 0, wait: 1s}
+`);
+    expect(entries.filter(({ type, step }) => type === 'step.ended' && step === 'finally/2:wait')).toHaveLength(1);
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+  });
 });

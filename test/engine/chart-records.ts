@@ -64,6 +64,11 @@ export function isBeginning(record: JournalRecord): boolean {
   return record.type === 'step.started' || record.type === 'run.moved';
 }
 
+/** Whether a record shows that the steps go on: a step that is skipped has come to its turn too. */
+export function goesOn(record: JournalRecord): boolean {
+  return isBeginning(record) || (record.type === 'step.ended' && record.data.outcome === 'skipped');
+}
+
 /** The steps in whose handlers a step is, outermost first. */
 export function listOwners(step: string): string[] {
   return [...step.matchAll(/\/(?:catch\/\d+|on_timeout)\//g)].map(({ index }) => step.slice(0, index));
