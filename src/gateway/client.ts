@@ -199,16 +199,21 @@ export class VenueClient implements VenuePort {
 
   /**
    * Without a durable attempt no order is sent. Protective requests still go, also where the store only does not answer: a full
-   * disk must not keep an order open, nor a database that is away let the deadman switch fire.
+   * disk must not keep an order open, nor a database that is away let the deadman switch fire. What holds up the heartbeats does
+   * not go, and has a deadline.
    */
   private async flushAttempt(
-    call: Pick<VenueCall, 'endpoint' | 'purpose' | 'recorded'>,
+    call: Pick<VenueCall, 'endpoint' | 'purpose' | 'recorded' | 'deadlineAt'>,
   ): Promise<Obstacle | undefined> {
     const { log, clock } = this.parts;
     try {
       const flushed = log.flush(call.purpose === 'keep-alive' ? 'written' : 'all');
-      await (maySkipJournal(call) ? waitAtMost(flushed, PROTECTIVE_FLUSH_MS, clock) : flushed);
-      return undefined;
+      const goesAnyway = maySkipJournal(call);
+      const until = goesAnyway ? clock.now() + PROTECTIVE_FLUSH_MS : call.deadlineAt;
+      const isDurable = until === undefined ? await flushed.then(() => true) : await isDoneBy(flushed, until, clock);
+      return isDurable || goesAnyway
+        ? undefined
+        : makeObstacle('DEADLINE', 'the journal did not take its entry in time');
     } catch (error) {
       if (maySkipJournal(call)) return undefined;
       return makeObstacle('JOURNAL', error instanceof Error ? error.message : String(error));
@@ -259,11 +264,11 @@ export class VenueClient implements VenuePort {
   }
 }
 
-/** Waits for work, but not longer than this; what becomes of it afterwards is not seen here. */
-function waitAtMost(work: Promise<void>, longestMs: number, clock: Clock): Promise<void> {
+/** Waits for work, but not longer than until then (epoch ms); what becomes of it afterwards is not seen here. */
+function isDoneBy(work: Promise<void>, until: number, clock: Clock): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = clock.at(clock.now() + longestMs, resolve);
-    work.then(resolve, reject).finally(() => timer.cancel());
+    const timer = clock.at(until, () => resolve(false));
+    work.then(() => resolve(true), reject).finally(() => timer.cancel());
   });
 }
 

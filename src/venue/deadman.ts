@@ -74,6 +74,8 @@ export type DeadmanEvent =
   | { readonly type: 'STEP_DISARMED'; readonly at: number; readonly market: string }
   /** No heartbeat is sent from now on. DELETE may be sent when `canDelete`. */
   | { readonly type: 'DISARM_BEGUN'; readonly at: number }
+  /** A DELETE was not sent in time: heartbeats go on. One of a process that died may have been. */
+  | { readonly type: 'DISARM_PUT_OFF'; readonly at: number }
   | { readonly type: 'DELETE_SENT'; readonly at: number }
   | { readonly type: 'DELETE_ANSWERED'; readonly at: number }
   /** No process was there for a time of unknown length: a switch that was armed may have fired. */
@@ -107,6 +109,16 @@ export function limitDeadmanAnswerMs(timeoutMs: number): number {
 
 /** Attempts to arm a switch, and attempts to disarm it, each verified by a GET. */
 export const SWITCH_TRIES = 6;
+
+/**
+ * Until when a request may leave that holds up the heartbeats (epoch ms): an eighth of the time-out behind the instant at which the
+ * next of them is due. Undefined where none is: then it may wait for any time.
+ */
+export function limitHoldUp(state: DeadmanState, now: number): number | undefined {
+  const { keepAliveMs, lastQualifyingSentAt, timeoutMs } = state;
+  if (findArmedUntil(state) === undefined || lastQualifyingSentAt === undefined || keepAliveMs === 0) return undefined;
+  return Math.max(lastQualifyingSentAt + keepAliveMs, now) + Math.floor(timeoutMs / 8);
+}
 
 /** After a heartbeat that failed, the next one follows sooner: this part of the keep-alive later. */
 export const RETRY_SOONER = 4;
@@ -248,6 +260,12 @@ function applyEvent(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
       );
     case 'DISARM_BEGUN':
       return withoutAlarms(beginDisarming(state));
+    case 'DISARM_PUT_OFF':
+      return withoutAlarms(
+        state.status === 'disarming' && state.lastQualifyingSentAt !== undefined
+          ? { ...state, status: 'armed', deletion: undefined, changedByStepAt: event.at, removed: true }
+          : state,
+      );
     case 'DELETE_SENT':
       return withoutAlarms({ ...state, deletion: { sentAt: event.at, answered: false } });
     case 'DELETE_ANSWERED':

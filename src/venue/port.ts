@@ -50,7 +50,10 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   readonly answerMs?: number;
   /** For a heartbeat of the deadman switch, or a read between heartbeats: the pause until the next one, ms; tokens are kept for it. */
   readonly repeatsMs?: number;
-  /** Denied at once with code DEADLINE when the budget cannot grant it before this time (epoch ms). */
+  /**
+   * Denied with code DEADLINE at once when the budget cannot grant it before this time (epoch ms), and at that time when a write that
+   * needs a durable attempt has none.
+   */
   readonly deadlineAt?: number;
   /** For POST /orders: the intent; for PUT and DELETE /orders: which of our orders it is for. */
   readonly intent?: OrderTerms;

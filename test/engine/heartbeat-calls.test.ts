@@ -21,6 +21,7 @@ const DELETE = 'DELETE /cancel_all_after';
 /** How the venue answers a request: `lost` gives no answer; `now` takes no time; without anything it does what it was asked. */
 interface Answer {
   readonly kind?: 'rejected' | 'denied' | 'lost' | 'unresolved';
+  readonly code?: string;
   readonly failure?: string;
   readonly definite?: boolean;
   /** The record instead of the venue's own. */
@@ -503,14 +504,44 @@ describe('the end of a run', () => {
     const stage = await armed();
     await stage.run(stage.heartbeat.exit());
     const common = { step: 'deadman', class: 'protect', params: { market_id: MARKET }, answerMs: 5_000 };
+    // Heartbeats wait for it: it leaves before a quarter and an eighth of the timeout are over, or not now.
+    const deadlineAt = START + 7_500;
     expect(stage.calls.slice(1)).toStrictEqual([
-      { ...common, id: 'deadman#2', endpoint: DELETE, purpose: 'disarm', at: 20 },
+      { ...common, id: 'deadman#2', endpoint: DELETE, purpose: 'disarm', deadlineAt, at: 20 },
       { ...common, id: 'deadman#3', endpoint: GET, purpose: 'verify', at: 40 },
     ]);
     expect(stage.entries.at(-1)).toMatchObject({ event: 'disarmed', market: MARKET, at: 60 });
     expect([stage.heartbeat.disarmsAtExit, stage.heartbeat.firesAt]).toEqual([false, undefined]);
     await stage.run(stage.heartbeat.exit());
     expect(stage.calls).toHaveLength(3);
+  });
+
+  it('renews the switch while its DELETE cannot leave, as for want of a journal', async () => {
+    const late = { kind: 'denied', code: 'DEADLINE', afterMs: 2_500 } as const;
+    const stage = await armed({ [DELETE]: [late, late] });
+    busy(stage);
+    await stage.run(stage.heartbeat.exit());
+    expect(stage.sent().slice(1)).toEqual([
+      ['DELETE', 20],
+      ['POST', 2_520],
+      ['DELETE', 7_520],
+      ['POST', 10_020],
+      ['DELETE', 15_020],
+      ['GET', 15_040],
+    ]);
+    const deadlines = stage.calls.flatMap(({ deadlineAt }) => (deadlineAt === undefined ? [] : [deadlineAt - START]));
+    expect(deadlines).toEqual([7_500, 10_020, 17_520]);
+    expect(stage.moves().at(-1)).toEqual(['disarmed', 15_060]);
+  });
+
+  it('renews it no longer than the run makes progress: then its DELETE waits as long as it must', async () => {
+    const late = { kind: 'denied', code: 'DEADLINE', afterMs: 7_000 } as const;
+    const stage = await armed({ [DELETE]: Array(20).fill(late) });
+    const work = failureOf(stage.heartbeat.exit());
+    await stage.to(70_000);
+    expect(stage.sent().filter(([method, at]) => method === 'POST' && Number(at) > 40_000)).toEqual([]);
+    expect(stage.calls.at(-1)).not.toHaveProperty('deadlineAt');
+    void work;
   });
 
   it('leaves it armed where the runbook says so, and sends nothing more', async () => {
@@ -625,23 +656,29 @@ describe('the end of a run', () => {
   });
 });
 
+const LATE = { kind: 'denied', code: 'DEADLINE', message: '', settledAt: 0 } as const;
+
 describe('what a step writes about the switch itself', () => {
   /** Writes for so long; notes when it began, and within which time it is to be answered. */
-  function writes(stage: Stage, ms: number, fails = false) {
+  function writes(stage: Stage, ms: number, { fails = false, late = 0 } = {}) {
     const began: unknown[] = [];
-    const work = stage.heartbeat.writeAlone(async (answerMs) => {
+    const deadlines: unknown[] = [];
+    const step = new Cancellation();
+    const work = stage.heartbeat.writeAlone<typeof DELETE>(step, async ({ answerMs, deadlineAt }) => {
       began.push([stage.clock.now() - START, answerMs]);
+      deadlines.push(deadlineAt === undefined ? undefined : deadlineAt - START);
       await new Promise<void>((done) => void stage.clock.after(ms, done));
       if (fails) throw new Error('no answer');
-      return 'written';
+      const at = stage.clock.now();
+      return late-- > 0 ? LATE : { kind: 'confirmed', result: null, sentAt: at, settledAt: at };
     });
-    return { began, work };
+    return { began, deadlines, step, work };
   }
 
   it('is written at once, and answered within any time where nothing is armed', async () => {
     const stage = setUp();
-    const { began, work } = writes(stage, 100);
-    expect([await stage.run(work), began]).toEqual(['written', [[0, undefined]]]);
+    const { began, deadlines, work } = writes(stage, 100);
+    expect([(await stage.run(work)).kind, began, deadlines]).toEqual(['confirmed', [[0, undefined]], [undefined]]);
   });
 
   it('waits for the heartbeat under way, and the next heartbeat waits for it', async () => {
@@ -659,7 +696,7 @@ describe('what a step writes about the switch itself', () => {
   it('is one at a time, and ends also where it failed', async () => {
     const stage = await armed();
     busy(stage);
-    const first = writes(stage, 1_000, true);
+    const first = writes(stage, 1_000, { fails: true });
     const second = writes(stage, 1_000);
     const failed = failureOf(first.work);
     await stage.run(second.work);
@@ -670,6 +707,28 @@ describe('what a step writes about the switch itself', () => {
     ]);
     await stage.to(8_000);
     expect(stage.sent()[1]).toEqual(['POST', 5_000]);
+  });
+
+  it('that cannot leave in time lets heartbeats go on, and is tried again until its step ends', async () => {
+    const stage = await armed();
+    busy(stage);
+    const { began, deadlines, work } = writes(stage, 2_500, { late: 2 });
+    await stage.run(work);
+    expect(began.map((each) => (each as unknown[])[0])).toEqual([20, 7_520, 15_020]);
+    expect(deadlines).toEqual([7_500, 12_500, 17_520]);
+    expect(stage.sent().slice(1)).toEqual([
+      ['POST', 5_000],
+      ['POST', 10_020],
+      ['POST', 17_520],
+    ]);
+    const { began: again, step, work: given } = writes(stage, 1_000, { late: 100 });
+    const failed = failureOf(given);
+    await stage.to(40_000);
+    step.interrupt('sibling', 'the step is over');
+    expect(await stage.run(failed)).toMatchObject({ name: 'Abandoned' });
+    const tries = again.length;
+    await stage.to(60_000);
+    expect([tries, again.length]).toEqual([4, 4]);
   });
 
   it('is awaited at the end of the run', async () => {

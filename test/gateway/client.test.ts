@@ -349,6 +349,34 @@ describe('a call that is not sent', () => {
   });
 });
 
+describe('a write that holds up the heartbeats', () => {
+  const disarming = (deadlineAt?: number) =>
+    ({ ...callOf('DELETE /cancel_all_after'), ...(deadlineAt === undefined ? {} : { deadlineAt }) }) as VenueCall;
+
+  it('is denied where its attempt is not durable by its deadline, and waits without one', async () => {
+    let store = () => {};
+    const flush = () =>
+      new Promise<void>((resolve) => {
+        store = resolve;
+      });
+    const venue = setUp({ flush });
+    const outcome = await venue.run(venue.client.call(disarming(START + 2_500)));
+    expect(outcome).toMatchObject({ kind: 'denied', code: 'DEADLINE', settledAt: START + 2_500 });
+    expect([venue.sent, venue.types()]).toEqual([[], ['call.intended', 'call.attempted', 'call.settled']]);
+    void venue.client.call(disarming());
+    await venue.clock.advanceTo(START + 60_000);
+    expect(venue.sent).toEqual([]);
+    store();
+    await venue.clock.advanceTo(START + 60_001);
+    expect(venue.sent.map(({ at }) => at)).toEqual([60_000]);
+  });
+
+  it('is denied as any other where the journal is given up before', async () => {
+    const venue = setUp({ flush: () => Promise.reject(new Error('the disk is full')) });
+    expect(await venue.run(venue.client.call(disarming(START + 2_500)))).toMatchObject({ code: 'JOURNAL' });
+  });
+});
+
 describe('a mistake of ours', () => {
   const mistake = new TypeError('a mistake of ours');
 

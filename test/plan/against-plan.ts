@@ -42,6 +42,7 @@ export interface Spent {
 
 function readSent(entries: readonly Entry[]): readonly Sent[] {
   const calls = new Map<string, Sent>();
+  const spent = new Set<Entry>(listSpent(entries));
   for (const entry of entries) {
     if (entry.type === 'call.intended') {
       const { call, endpoint, params, intent, clientOrderId } = entry.data;
@@ -59,7 +60,7 @@ function readSent(entries: readonly Entry[]): readonly Sent[] {
         refused: false,
       });
     }
-    if (entry.type === 'call.attempted') {
+    if (entry.type === 'call.attempted' && spent.has(entry)) {
       const sent = calls.get(entry.data.call);
       if (sent !== undefined) sent.attempts += 1;
     }

@@ -107,6 +107,14 @@ describe('budgetDocument', () => {
     ]);
   });
 
+  it('counts a request as refused by the budget only where it had no tokens: a disarming may wait for the journal', () => {
+    const script = new Script();
+    const call = script.intend('DELETE /cancel_all_after', { market_id: 'BTC-USD' }, 'deadman');
+    script.attempt(call, 'DELETE /cancel_all_after', { market_id: 'BTC-USD' }, 10, 'deadman');
+    script.append('call.settled', { call, kind: 'denied', code: 'DEADLINE', message: 'not in time' }, 'deadman');
+    expect(makeBudgetDocument(script.entries).refused).toBe(0);
+  });
+
   it('takes limit and window from the settings, and the tokens left from the venue’s headers', async () => {
     const script = new Script();
     script.append('run.started', startedData({ settings: { rate_limit: { tokens: 100, window: '10s' } } }));

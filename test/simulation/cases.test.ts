@@ -45,6 +45,12 @@ it.each([85_000_207, 85_000_375])(
   },
 );
 
+it.each([400_004_608])('a disk that hangs as the run disarms its switch lets it not fire: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  expect(happened.books.deadman.events.map(({ event }) => event)).toContain('renewed');
+});
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],

@@ -73,6 +73,10 @@ export const KEPT_SEEDS = [
     was: 'what was to disarm the switch waited for a full disk, and no heartbeat did: the switch fired',
   },
   {
+    seed: 90_012_649,
+    was: 'what was to disarm the switch was the first to wait for a disk that had just filled: the switch fired',
+  },
+  {
     seed: 300_001_337,
     was: 'an arming without an answer was repeated behind a full disk, and the switch that it had armed fired meanwhile',
   },

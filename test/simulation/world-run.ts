@@ -383,9 +383,7 @@ export class WorldRun {
       (entry) => gate.apply(entry),
       (entry) => {
         if (entry.type === 'step.ended') process.reached('CP15', entry.data.verb);
-        // A disarm that was under way before its process knew that the disk is full waits for it, and no heartbeat follows.
-        const disarms = host.canFill && entry.type === 'call.intended' && entry.data.purpose === 'disarm';
-        if (disarms || stopsGuarding(entry, this.shape)) ground.stoppedGuarding(this.name, lease.epoch);
+        if (stopsGuarding(entry, this.shape)) ground.stoppedGuarding(this.name, lease.epoch);
         ground.told(entry, process.aheadOfVenue - clock.wallAheadMs());
       },
     ]);

@@ -13,6 +13,7 @@ import {
   findArmedUntil,
   findRenewalTime,
   limitDeadmanAnswerMs,
+  limitHoldUp,
   needsDelete,
   stepDeadman,
 } from '../../src/venue/deadman.ts';
@@ -715,6 +716,38 @@ describe('disarming without a switch', () => {
     expect(fold([read(2_050, echo(60_000))], begun)).toEqual({ state: begun, alarms: [] });
     const { state, alarms } = fold([DELETE, read(2_300, echo(60_000))], begun);
     expect([needsDelete(state), alarms]).toEqual([true, []]);
+  });
+});
+
+describe('disarming that is put off', () => {
+  const off: DeadmanEvent = { type: 'DISARM_PUT_OFF', at: 3_000 };
+
+  it('renews the switch at once, and allows no order before that: a DELETE of a dead process may have left', () => {
+    const { state, alarms } = fold([DISARM, DELETE, off], armed());
+    expect([state.status, alarms, findRenewalTime(state), findArmedUntil(state)]).toEqual(['armed', [], 3_000, 61_000]);
+    expect([allowsOrders(state, 3_000), canDelete(state)]).toEqual([false, false]);
+    const renewed = fold(arm(3_100, 3_200), state).state;
+    expect([allowsOrders(renewed, 3_200), findRenewalTime(renewed)]).toEqual([true, 18_100]);
+  });
+
+  it('changes nothing where the switch may have fired meanwhile, or was never known to be armed', () => {
+    const late: DeadmanEvent = { ...off, at: 62_000 };
+    expect(fold([DISARM, DELETE, late], armed())).toMatchObject({
+      state: { status: 'assumed_fired' },
+      alarms: ['assumed_fired'],
+    });
+    const unknown = fold([DISARM], createDeadman('unknown')).state;
+    expect(fold([off], unknown).state).toEqual(unknown);
+  });
+
+  it('happens an eighth of the time-out behind the next heartbeat, or behind now, and never without heartbeats', () => {
+    const state = armed();
+    expect([limitHoldUp(state, 1_200), limitHoldUp(state, 30_000)]).toEqual([23_500, 37_500]);
+    const begun = fold([DISARM], state).state;
+    expect(limitHoldUp(begun, 2_000)).toBe(23_500);
+    expect(limitHoldUp(fold([DELETE, { type: 'DELETE_ANSWERED', at: 2_200 }], begun).state, 2_300)).toBeUndefined();
+    expect(limitHoldUp({ ...state, keepAliveMs: 0 }, 2_000)).toBeUndefined();
+    expect(limitHoldUp(createDeadman(), 2_000)).toBeUndefined();
   });
 });
 

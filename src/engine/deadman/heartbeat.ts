@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SettledCall } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
-import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import {
   allowsOrders,
   chooseDeadmanReadPauseMs,
@@ -18,11 +18,12 @@ import {
   type DeadmanState,
   findArmedUntil,
   limitDeadmanAnswerMs,
+  limitHoldUp,
   needsDelete,
   SWITCH_TRIES,
   stepDeadman,
 } from '../../venue/deadman.ts';
-import type { CallOutcome, VenuePort } from '../../venue/port.ts';
+import type { CallOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
 import type { DeadmanRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
@@ -54,6 +55,9 @@ interface Lease extends DeadmanRequirement {
   /** The step of its own runbook after which it ends; a step of the same name in a called runbook is another. */
   readonly releaseAfter: { readonly id: string; readonly globals: RunbookGlobals } | undefined;
 }
+
+/** How long a step's write about the switch may take. */
+export type WriteLimits = { readonly [name in 'answerMs' | 'deadlineAt']: VenueCall[name] | undefined };
 
 /** What waits for the store, among the attempts whose waits are progress. */
 const STORE = 'store';
@@ -206,24 +210,44 @@ export class Heartbeat {
 
   /**
    * Lets a step write about the switch while no heartbeat is under way: one that arrived behind its DELETE would arm the switch again,
-   * and the run would take it for disarmed. A heartbeat that falls due meanwhile waits for it.
+   * and the run would take it for disarmed. A heartbeat that falls due meanwhile waits for it, so one that cannot leave in time is
+   * put off until `cancel` ends its step.
    */
-  async writeAlone<T>(write: (answerMs: number | undefined) => Promise<T>): Promise<T> {
-    if (this.away !== undefined) await this.awaitStore();
-    for (let seen: unknown; seen !== this.lastHeartbeat || this.stepWrite !== undefined; ) {
-      await this.stepWrite;
-      seen = this.lastHeartbeat;
-      await seen;
+  async writeAlone<E extends EndpointName>(
+    cancel: Cancellation,
+    write: (limits: WriteLimits) => Promise<CallOutcome<E>>,
+  ): Promise<CallOutcome<E>> {
+    for (;;) {
+      if (this.away !== undefined) await this.awaitStore();
+      for (let seen: unknown; seen !== this.lastHeartbeat || this.stepWrite !== undefined; ) {
+        await this.stepWrite;
+        seen = this.lastHeartbeat;
+        await seen;
+      }
+      // Under a block, as long as a heartbeat at most: the next one must not be late.
+      const answerMs = this.firesAt === undefined ? undefined : limitDeadmanAnswerMs(this.state.timeoutMs);
+      const writing = write({ answerMs, deadlineAt: this.limitHoldUp() });
+      const over = () => {
+        this.stepWrite = undefined;
+        this.schedule();
+      };
+      this.stepWrite = writing.then(over, over);
+      const outcome = await writing;
+      if (!isLate(outcome)) return outcome;
+      await this.letRenew(cancel);
     }
-    // Under a block, as long as a heartbeat at most: the next one must not be late.
-    const answerMs = this.firesAt === undefined ? undefined : limitDeadmanAnswerMs(this.state.timeoutMs);
-    const writing = write(answerMs);
-    const over = () => {
-      this.stepWrite = undefined;
-      this.schedule();
-    };
-    this.stepWrite = writing.then(over, over);
-    return writing;
+  }
+
+  /** Until when a request may leave that holds up the heartbeats (epoch ms); undefined where it may wait for any time. */
+  private limitHoldUp(): number | undefined {
+    const now = this.parts.clock.now();
+    return now > this.progress.countsUntil(this.state.timeoutMs) ? undefined : limitHoldUp(this.state, now);
+  }
+
+  /** Lets heartbeats go on for a while behind a write that could not leave in time. */
+  private letRenew(cancel: Cancellation): Promise<void> {
+    const { clock } = this.parts;
+    return sleepUntil(clock, clock.now() + this.state.keepAliveMs, cancel);
   }
 
   /** Takes in a step's reading of the switch. One that is off although it was armed here has fired or was disarmed from outside. */
@@ -252,9 +276,10 @@ export class Heartbeat {
   /** Leaves the switch as `on_exit` declares when the run ends cleanly, and reads it back. */
   async exit(): Promise<void> {
     const disarms = this.onExit === 'disarm';
-    if (disarms && this.away !== undefined) await this.awaitStore();
-    await this.stop();
-    if (disarms) await this.disarm('the run has ended');
+    do {
+      if (disarms && this.away !== undefined) await this.awaitStore();
+      await this.stop();
+    } while (disarms && !(await this.disarm('the run has ended')));
   }
 
   /** Whether `exit` is going to disarm the switch; one that a step armed by itself is left as it is. */
@@ -297,10 +322,14 @@ export class Heartbeat {
 
   /** Ends a requirement; without another one the switch is disarmed, unless the author has promised that it stays armed. */
   private async leave(id: string, { because, disarms }: { because: string; disarms: boolean }): Promise<void> {
-    if (disarms && this.away !== undefined && this.leases.size === 1) await this.awaitStore();
-    if (!this.leases.delete(id)) return;
-    this.apply({ type: 'LEASE_LEFT', at: this.parts.clock.now(), id });
-    if (this.leases.size === 0 && disarms) await this.disarm(because);
+    const { clock } = this.parts;
+    const lease = this.leases.get(id);
+    do {
+      if (disarms && this.away !== undefined && this.leases.size === 1) await this.awaitStore();
+      if (lease === undefined || !this.leases.delete(id)) return;
+      this.apply({ type: 'LEASE_LEFT', at: clock.now(), id });
+      if (this.leases.size > 0 || !disarms) return;
+    } while (!(await this.disarm(because, lease)));
   }
 
   /** Arms the switch. Where it may have fired, every order is read first: the switch may have cancelled them. */
@@ -358,12 +387,15 @@ export class Heartbeat {
     return outcome;
   }
 
-  /** Waits for heartbeats under way, sends DELETE, and accepts it only when a GET sent later finds no switch. */
-  private async disarm(because: string): Promise<void> {
+  /**
+   * Waits for heartbeats under way, sends DELETE, and accepts it only when a GET sent later finds no switch. False where the DELETE
+   * could not leave before the next heartbeat: these went on meanwhile, and `lease` is in force again.
+   */
+  private async disarm(because: string, lease?: Lease): Promise<boolean> {
     const { venue, clock, callId } = this.parts;
     await this.stop();
     const { market } = this.state;
-    if (market === undefined || this.isOff()) return;
+    if (market === undefined || this.isOff()) return true;
     this.apply({ type: 'DISARM_BEGUN', at: clock.now() });
     const common = {
       step: 'deadman',
@@ -375,13 +407,19 @@ export class Heartbeat {
       // It may have fired meanwhile; a reading has still to show it off.
       if (this.state.status === 'assumed_fired') this.apply({ type: 'DISARM_BEGUN', at: clock.now() });
       if (needsDelete(this.state)) {
+        const deadlineAt = this.limitHoldUp();
         this.apply({ type: 'DELETE_SENT', at: clock.now() });
         const deleted = await venue.call({
           ...common,
           id: callId(OWN),
           endpoint: 'DELETE /cancel_all_after',
           purpose: 'disarm',
+          ...(deadlineAt === undefined ? {} : { deadlineAt }),
         });
+        if (isLate(deleted)) {
+          await this.putOff(lease);
+          return false;
+        }
         if (deleted.kind === 'denied')
           throw new Halt('denied', `the deadman switch stays armed: ${deleted.message}`, 'deadman');
         if (deleted.kind === 'confirmed') this.apply({ type: 'DELETE_ANSWERED', at: clock.now() });
@@ -399,7 +437,7 @@ export class Heartbeat {
         this.apply({ type: 'READ', at: clock.now(), sentAt: read.sentAt ?? askedAt, record: read.result });
       if (this.isOff()) {
         this.parts.log.append('deadman.moved', { event: 'disarmed', market, because }, 'deadman');
-        return;
+        return true;
       }
       if (tries >= SWITCH_TRIES)
         throw new Halt(
@@ -409,6 +447,18 @@ export class Heartbeat {
         );
       await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
     }
+  }
+
+  /** Takes a disarming back for a while. */
+  private async putOff(lease: Lease | undefined): Promise<void> {
+    const at = this.parts.clock.now();
+    if (lease !== undefined) {
+      this.leases.set(lease.id, lease);
+      this.apply({ type: 'LEASE_ENTERED', at, lease });
+    }
+    this.timer.start();
+    this.apply({ type: 'DISARM_PUT_OFF', at });
+    await this.letRenew(new Cancellation());
   }
 
   /** Applies an event to the model, and acts on its conclusions. */
@@ -503,6 +553,11 @@ export class Heartbeat {
       'deadman',
     );
   }
+}
+
+/** Whether a write about the switch could not leave before the next heartbeat. */
+function isLate<E extends EndpointName>(outcome: CallOutcome<E>): boolean {
+  return outcome.kind === 'denied' && outcome.code === 'DEADLINE';
 }
 
 /** Whether a retry would be answered the same: denied here, or refused by the venue definitely. */

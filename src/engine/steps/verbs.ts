@@ -16,6 +16,7 @@ import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { Pages } from '../../venue/pages.ts';
 import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
+import type { WriteLimits } from '../deadman/heartbeat.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
 import { asHandle, type OrderHandle } from '../orders/handles.ts';
@@ -169,8 +170,8 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const [arm] = STEPS.arm_deadman.calls;
     const params = arm.params(execution.args, new RunValues(execution));
     const once = () =>
-      execution.run.heartbeat.writeAlone((answerMs) =>
-        call(execution, arm.endpoint, params, { class: arm.class, answerMs }),
+      execution.run.heartbeat.writeAlone(execution.cancel, (limits) =>
+        call(execution, arm.endpoint, params, { class: arm.class, ...limits }),
       );
     const record = requireConfirmed(execution, await repeatUnanswered(execution, once));
     const { market_id: market, timeout: timeoutMs } = params;
@@ -194,8 +195,8 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     const [disarm] = STEPS.disarm_deadman.calls;
     const params = disarm.params(execution.args, new RunValues(execution));
     const once = () =>
-      execution.run.heartbeat.writeAlone((answerMs) =>
-        call(execution, disarm.endpoint, params, { class: disarm.class, answerMs }),
+      execution.run.heartbeat.writeAlone(execution.cancel, (limits) =>
+        call(execution, disarm.endpoint, params, { class: disarm.class, ...limits }),
       );
     requireConfirmed(execution, await repeatUnanswered(execution, once));
     const because = execution.step.verb;
@@ -257,7 +258,7 @@ function call<E extends EndpointName>(
   { run, frame, path, cancel }: StepExecution,
   name: E,
   params: Params<E>,
-  { class: klass, answerMs }: { readonly class: CallClass; readonly answerMs?: number | undefined },
+  { class: klass, answerMs, deadlineAt }: { readonly class: CallClass } & Partial<WriteLimits>,
 ): Promise<CallOutcome<E>> {
   const { venue, callId } = run;
   const limits = restrict(frame.globals.limits, cancel);
@@ -269,6 +270,7 @@ function call<E extends EndpointName>(
     params,
     class: klass,
     ...(answerMs === undefined ? {} : { answerMs }),
+    ...(deadlineAt === undefined ? {} : { deadlineAt }),
     ...(limits === undefined || method === 'GET' ? {} : { limits }),
   };
   if (method === 'GET' || protective) return venue.call(wants);

@@ -89,7 +89,8 @@ export class BudgetFold {
     } else if (entry.type === 'call.settled') {
       const { call, kind, failure, code, headers } = entry.data;
       if (failure === 'rate_limited') this.limited += 1;
-      if (kind === 'denied' && code === 'DEADLINE') this.refused += 1;
+      // One that was attempted had its tokens, and waited for the journal.
+      if (kind === 'denied' && code === 'DEADLINE' && !this.waiting.has(call)) this.refused += 1;
       this.settle(call, headers, entry.at);
     } else if (entry.type === 'call.answered') this.settle(entry.data.call, entry.data.headers, entry.at);
     else
