@@ -133,6 +133,20 @@ export class Facts {
     return this.own.filter((order) => this.intents.get(order.client_order_id)?.run === run);
   }
 
+  /**
+   * Whether the venue showed an order as cancelled for an instant because another program amended it: a run that has sent no amend
+   * cannot tell that from an end, and looks at the order no more.
+   */
+  wasHidden({ id, history }: BookedOrder): boolean {
+    if (!history.slice(0, -1).some(({ status }) => status === 'canceled')) return false;
+    const { books, sent } = this.happened;
+    const all = books.requests.filter(
+      ({ method, path, params }) => `${method} ${path} ${params['order_id']}` === `PUT /orders ${id}`,
+    );
+    const own = sent.filter(({ endpoint, params }) => `${endpoint} ${params['order_id']}` === `PUT /orders ${id}`);
+    return all.length > own.length;
+  }
+
   /** When a run ended, by the venue's clock: its last end, where it was resumed after one. */
   endOf({ entries }: RunTold): number | undefined {
     const last = entries.findLast((entry) => entry.type === 'run.ended');

@@ -44,7 +44,7 @@ function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): I
     const here = orders.filter(({ market_id }) => market_id === market);
     const isPart = ({ type }: { readonly type: string }) => type === 'stop_loss' || type === 'take_profit';
     // A part of the position may have closed what another run opened.
-    if (here.some((order) => isPart(order) && order.filled !== '0')) continue;
+    if (here.some((order) => (isPart(order) && order.filled !== '0') || facts.wasHidden(order))) continue;
     const net = here.reduce(
       (sum, { side, filled }) => (side === 'long' ? sum.plus(filled) : sum.minus(filled)),
       decimal('0'),
@@ -218,7 +218,7 @@ export const ORDER_INVARIANTS = {
       }
       for (const order of own) {
         const known = facts.orderOf(order.client_order_id);
-        if (known === undefined || order.terminal) continue;
+        if (known === undefined || order.terminal || facts.wasHidden(order)) continue;
         if (intents.get(order.client_order_id)?.run.result === undefined) continue;
         const { state, context } = known.snapshot;
         if (isTerminal(state)) yield `order ${order.id} works at the venue, and the journal says ${state}`;
@@ -409,7 +409,8 @@ export const ORDER_INVARIANTS = {
         if (decimal(most).gt(decimal(order.filled)))
           yield `${intent.clientOrderId} counts ${most} filled, the venue ${order.filled}`;
         const hasEnded = intents.get(intent.clientOrderId)?.run.result !== undefined;
-        const isFinal = ['closed', 'canceled', 'rejected'].includes(snapshot.state) && hasEnded;
+        const isFinal =
+          ['closed', 'canceled', 'rejected'].includes(snapshot.state) && hasEnded && !facts.wasHidden(order);
         const readings = settled.filter(
           (each) =>
             each.entry.data.kind === 'confirmed' &&
