@@ -1,7 +1,8 @@
 /**
  * Keeps the positions of a run for its expressions: what the fills journaled so far add up to, of every order of the run, by
  * average cost. The size counts what a record shows beyond the fills as well: a way out that closes the position must not wait
- * for fills that are late, nor leave behind what they will show.
+ * for fills that are late, nor leave behind what they will show. What the run holds is another figure where an order of it has closed
+ * a position that was not its own: closing that again would open one.
  */
 import { Decimal, decimal } from '../base/decimal.ts';
 import { signSize } from '../journal/held-positions.ts';
@@ -11,6 +12,7 @@ import { computeShortfall } from '../venue/order/fills.ts';
 import { getExposure } from '../venue/order/life.ts';
 import { getAverageEntry } from '../venue/position/position.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
+import { findOpened } from '../venue/position/residual.ts';
 
 export class RunPositions {
   private readonly tracker: OrderTracker;
@@ -19,20 +21,26 @@ export class RunPositions {
   /** The fills of each order as they were counted; an order has another map after each new fill. */
   private readonly counted = new Map<string, ReadonlyMap<string, unknown>>();
 
+  /** What the run holds by market, until one of its orders changes. */
+  private readonly held = new Map<string, Decimal>();
+
   constructor(tracker: OrderTracker) {
     this.tracker = tracker;
     this.changed = tracker.watchOrders();
   }
 
+  /** Net size that the run has opened and not closed, base currency, long positive: what `leaves` counts, and `close` closes. */
+  getHeld(market: string): Decimal {
+    this.update();
+    const known = this.held.get(market);
+    if (known !== undefined) return known;
+    const held = findOpened(this.tracker.orders().filter(({ intent }) => intent.market === market));
+    this.held.set(market, held);
+    return held;
+  }
+
   get(market: string): HeldPosition {
-    // Fills of one instant count in the order of their orders' intents.
-    for (const { intent, snapshot } of [...this.changed].sort((a, b) => a.createdAt - b.createdAt)) {
-      const { fills } = snapshot.context;
-      if (this.counted.get(intent.clientOrderId) === fills) continue;
-      for (const fill of fills.values()) this.book.add(intent.market, fill);
-      this.counted.set(intent.clientOrderId, fills);
-    }
-    this.changed.clear();
+    this.update();
     let unread = new Decimal(0);
     for (const { intent, snapshot } of this.tracker.unfinished()) {
       if (intent.market !== market) continue;
@@ -48,5 +56,17 @@ export class RunPositions {
       fees,
       ...(entry === undefined ? {} : { averageEntry: decimal(entry) }),
     };
+  }
+
+  private update(): void {
+    if (this.changed.size > 0) this.held.clear();
+    // Fills of one instant count in the order of their orders' intents.
+    for (const { intent, snapshot } of [...this.changed].sort((a, b) => a.createdAt - b.createdAt)) {
+      const { fills } = snapshot.context;
+      if (this.counted.get(intent.clientOrderId) === fills) continue;
+      for (const fill of fills.values()) this.book.add(intent.market, fill);
+      this.counted.set(intent.clientOrderId, fills);
+    }
+    this.changed.clear();
   }
 }

@@ -102,6 +102,20 @@ it('sends no order where the run holds nothing', async () => {
   expect([played.report.outcome, listOrders(played)]).toEqual(['succeeded', ['limit long canceled']]);
 });
 
+it('buys back nothing of what its stop has closed beyond its own', async () => {
+  const points = [
+    { afterMs: 0, price: '64000' },
+    { afterMs: 20_000, price: '63500' },
+  ];
+  const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+  const markets = { 'BTC-USD': { ...market, path: { kind: 'points', points } } } as const;
+  const positions = [{ market: 'BTC-USD', size: '0.3', price: '60000', agoMs: 3_600_000 }];
+  const near = STOP.replace('60000', '63600');
+  const played = await play(`${LONG}${near}  - wait: 30s\n${CLOSE}`, { config: { markets, account: { positions } } });
+  expect(listOrders(played).slice(-2)).toEqual(['market long closed', 'stop_loss short closed']);
+  expect([played.report.outcome, played.report.residual]).toEqual(['succeeded', []]);
+});
+
 it('leaves the orders and positions of other markets alone', async () => {
   const other = '  - place: {type: limit, market: ETH-USD, side: long, size: 1, price: 2000}\n';
   const played = await play(LONG + other + CLOSE, {

@@ -416,6 +416,26 @@ it('fails where the run holds no position on that side', async () => {
   expect(listOrders(played)).toEqual([]);
 });
 
+it('holds what is bought again after its stop has closed more than the run had', async () => {
+  const positions = [{ market: 'BTC-USD', size: '0.3', price: '60000', agoMs: 3_600_000 }];
+  const again = `  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}
+  - manage: {market: BTC-USD, side: short, stop_loss: {trigger: 62000, price: 61900}, time_limit: 10s}
+`;
+  const config = { ...market({ 0: 64000, 10: 62990 }), account: { positions } };
+  const played = await play(
+    LEGS.replace(', take_profit: {trigger: 65000, price: 64990}', ''),
+    {},
+    { config, step: again },
+  );
+  expect([played.report.outcome, played.report.residual]).toEqual(['succeeded', []]);
+  expect(listOrders(played).slice(-4)).toEqual([
+    'stop_loss 63000 closed',
+    'market closed',
+    'stop_loss 62000 canceled',
+    'market closed',
+  ]);
+});
+
 describe('a leg that is refused for its rate', () => {
   it.each(['stop_loss', 'take_profit'])(
     'is placed by the next attempt, and the position stays: the %s',

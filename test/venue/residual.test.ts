@@ -116,6 +116,14 @@ describe('what a run opened', () => {
     ]);
   });
 
+  it('has what is bought after a stop or an order closed what was held before', () => {
+    const beyond = stop({ state: 'closed', filled: '0.5', authorised: '0.5', at: 2 });
+    const again = order({ filled: '0.1', at: 3 });
+    expect(left(order({ filled: '0.2', at: 1 }), beyond, again)).toEqual([['long', '0.1', '0']]);
+    const sold = order({ side: 'short', type: 'market', size: '0.3', filled: '0.3', provenHeld: '0.3', at: 2 });
+    expect(left(sold, again)).toEqual([['long', '0.1', '0']]);
+  });
+
   it('has what may have filled unseen: an order of unknown fate, and an end that only an answer showed', () => {
     expect(left(order({ size: '0.3', filled: '0.1', state: 'unknown' }))).toEqual([['long', '0.3', '0']]);
     const canceled = order({ size: '0.3', filled: '0.1', state: 'canceled' });

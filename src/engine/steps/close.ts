@@ -35,7 +35,7 @@ export async function close(execution: Execution): Promise<Value> {
     for (const handle of kept.orders) execution.touched.add(handle);
     return [...kept.orders];
   };
-  const getSize = () => run.positions.get(market).size;
+  const getSize = () => run.positions.getHeld(market);
   for (;;) {
     const size = getSize();
     if (size.isZero()) {

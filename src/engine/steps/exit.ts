@@ -394,7 +394,7 @@ export class MarketExit {
 
   /** What is left of the position, base currency; not above 0 where it is gone. */
   private computeLeft(): Decimal {
-    const { size } = this.execution.run.positions.get(this.of.market);
+    const size = this.execution.run.positions.getHeld(this.of.market);
     return this.of.side === 'short' ? size : size.negated();
   }
 }

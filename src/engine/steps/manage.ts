@@ -241,7 +241,7 @@ class Holding {
 
   /** What is left of the position, base currency; not above 0 where it is gone. */
   private computeLeft(): Decimal {
-    return this.execution.run.positions.get(this.market).size.times(this.barriers.direction);
+    return this.execution.run.positions.getHeld(this.market).times(this.barriers.direction);
   }
 
   private listWorking(): readonly OrderHandle[] {

@@ -114,6 +114,11 @@ export function findLeft(
   });
 }
 
+/** Net size that the orders of one market have opened, base currency, long positive. */
+export function findOpened(orders: readonly OwnOrder[]): Decimal {
+  return computeOpened(orders, NONE, NONE);
+}
+
 /** The sides on which more is left than the declaration allows. */
 export function findBeyond(left: readonly LeftSide[], allowed: LeftPosition): readonly LeftSide[] {
   if (allowed === 'open') return [];
@@ -205,7 +210,7 @@ function computeOpened(
   let net = ZERO;
   /** The position of the others' fills, less what the orders closed of it. */
   let besideNet = ZERO;
-  /** What was closed of the position of others, by its side. What is bought back of it opens nothing. */
+  /** What was closed of the position of others, by its side. */
   const closed = { long: ZERO, short: ZERO };
   for (const { order, size } of [...trades, ...pending]) {
     const { intent, provenHeld } = order;
@@ -226,8 +231,6 @@ function computeOpened(
     const own = take(onSide(net, other));
     // Each is zero for nearly every fill of a long run.
     if (!besideNet.isZero()) besideNet = besideNet.plus(signed(take(onSide(besideNet, other))));
-    const restored = take(closed[side]);
-    if (!restored.isZero()) closed[side] = closed[side].minus(restored);
     const held = provenHeld === undefined ? ZERO : onSide(decimal(provenHeld), other).minus(closed[other]);
     const reduced = take(isPositionStop(intent) ? rest : held.isNegative() ? ZERO : held);
     if (!reduced.isZero()) closed[other] = closed[other].plus(reduced);
