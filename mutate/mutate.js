@@ -7,6 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import '../test/closed-pipe.js';
 import { findRefused } from './compiler.js';
 import { CORE, GOAL, OTHERS } from './core.js';
 import { EQUIVALENTS } from './equivalents.js';

@@ -2,6 +2,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundleProgram } from './bundle.js';
+import './closed-pipe.js';
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const [name, ...words] = process.argv.slice(2);
