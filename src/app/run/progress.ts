@@ -36,7 +36,7 @@ export class RunProgressReport {
   apply(entry: Entry): void {
     this.entries += 1;
     this.firstAt ??= entry.at;
-    if (entry.type === 'approval.asked') this.voice.note(formatQuestion(entry));
+    if (entry.type === 'approval.asked') this.reportQuestion(entry);
     if (entry.type === 'call.settled') this.reportWait(entry);
     if (entry.type !== 'step.started' && entry.type !== 'order.moved') return;
     if (entry.at - this.shownAt < PROGRESS_EVERY_MS) return;
@@ -48,6 +48,12 @@ export class RunProgressReport {
     );
   }
 
+  private reportQuestion(entry: EntryOf<'approval.asked'>): void {
+    this.voice.note(formatQuestion(entry));
+    const until = new Date(entry.data.until).toISOString();
+    this.voice.progress(`waits for an answer until ${until}, ${makePrintable(entry.step, 80)}, ${this.run}`);
+  }
+
   private reportWait({ at, data: { failure, retryAfterMs = 0 } }: EntryOf<'call.settled'>): void {
     if (failure !== 'rate_limited' || retryAfterMs < LONG_WAIT_MS) return;
     this.voice.note(
@@ -56,11 +62,11 @@ export class RunProgressReport {
   }
 }
 
-function formatQuestion({ run, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
+function formatQuestion({ run, at, step, data: { ask, by, until } }: EntryOf<'approval.asked'>): string {
   const path = makePrintable(step, 200);
   const named = /^[\w/:.-]+$/.test(path) ? path : `'${path}'`;
   const whom = by.length === 0 ? '' : ` (${by.map((each) => makePrintable(each, 60)).join(', ')})`;
-  return `${path} asks${whom}: ${makePrintable(ask, 600)}\nit waits until ${new Date(until).toISOString()}; answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
+  return `${path} asks${whom}: ${makePrintable(ask, 600)}\nit waits ${formatWholeSeconds(until - at)}, until ${new Date(until).toISOString()}; without an answer the step fails then. Answer from another terminal: \`runbook approve ${run} ${named} --by NAME\`, or \`reject\``;
 }
 
 /** Says at intervals, until the returned function is called, that the start of a run waits for the venue: it has not journaled anything yet. */

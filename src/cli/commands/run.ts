@@ -17,10 +17,14 @@ import { accessStore, describePlace, type StorePlace } from '../../app/stores/lo
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';
 import { toSystemError } from '../../app/system-errors.ts';
 import { SILENT } from '../../app/voice.ts';
+import { formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import { computeAllowance } from '../../engine/deadman/progress.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { fromStore, type ReportSource, writeRunReport } from '../../report/export/run-report.ts';
+import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Plan } from '../../runbook/plan/plan.ts';
+import { type Duration, EvaluationFailure, type Expr, NOWHERE, NotKnown, type Value } from '../../runbook/values.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -61,17 +65,19 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
   const remote = !isLoopbackHost(new URL(profile.baseUrl).hostname);
   if (remote && !options.yes && options.plan === undefined) {
     terminal.print(formatPlan(loaded.runbook, inputs, plan, terminal));
-    if (!(await askForAgreement(`Execute this against ${profile.baseUrl} as ${profile.account}?`)))
+    const question = `Execute this against ${profile.baseUrl} as ${profile.account}? It waits without a limit, and nothing is sent before`;
+    if (!(await askForAgreement(question, terminal)))
       throw new UserError('not executed; nothing was sent', EXIT.usage, 'not_confirmed');
   }
   const account = await openAccount(profile, invocation);
-  const questions = options.step ? new Questions() : undefined;
+  const questions = options.step ? new Questions(terminal) : undefined;
   const confirm =
     questions &&
     (({ endpoint, params, wanted, consent }: VenueCall) => {
       const what = consent === undefined ? '' : `${makePrintable(consent.what, 200)}, beginning with `;
       const request = `${endpoint} ${makePrintable(JSON.stringify(params), 400)}`;
-      return questions.ask(`${what}${request}?`, consent === undefined ? wanted : consent.wanted);
+      const until = describeWaiting(loaded.runbook, inputs, account.clock.now());
+      return questions.ask(`${what}${request}?\n${until}`, consent === undefined ? wanted : consent.wanted);
     });
   try {
     const bounds = options.plan === undefined ? undefined : makeApprovedBounds(plan);
@@ -84,6 +90,26 @@ export async function runFile(file: string, options: RunOptions, invocation: Inv
     return writeRecording(record, ended.recording, exit, terminal);
   } finally {
     await account.close();
+  }
+}
+
+/** Until when a question of `--step` waits, and what happens then (engine/deadman/progress.ts). */
+function describeWaiting({ deadman }: CheckedRunbook, inputs: Readonly<Record<string, Value>>, now: number): string {
+  const end = 'the question waits until the time of its step is over';
+  if (deadman === undefined) return end;
+  const timeoutMs = evaluateTimeout(deadman.timeout, inputs);
+  if (timeoutMs === undefined) return `${end}; without an answer the deadman switch is not renewed for long`;
+  const until = new Date(now + computeAllowance(timeoutMs)).toISOString();
+  return `${end}; without an answer until ${until} the deadman switch is not renewed any more, and cancels what is open within ${formatSpan(timeoutMs)}`;
+}
+
+/** Undefined where the timeout depends on more than the inputs. */
+function evaluateTimeout(timeout: Expr<Duration>, inputs: Readonly<Record<string, Value>>): number | undefined {
+  try {
+    return timeout.evaluate({ ...NOWHERE, get: (root) => (root === 'inputs' ? inputs : undefined) }).ms;
+  } catch (error) {
+    if (error instanceof EvaluationFailure || error instanceof NotKnown) return undefined;
+    throw error;
   }
 }
 
@@ -266,11 +292,11 @@ function writeRecording(path: string, recording: Fixture, exit: ExitCode, termin
   }
 }
 
-async function askForAgreement(question: string): Promise<boolean> {
+async function askForAgreement(question: string, terminal: Output): Promise<boolean> {
   if (!isAttended())
     throw new UserError(
       'this would trade at a venue: confirm with --yes, or with --plan HASH of an approved plan; nothing was sent',
     );
-  const questions = new Questions();
+  const questions = new Questions(terminal);
   return questions.ask(question).finally(() => questions.close());
 }

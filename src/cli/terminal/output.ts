@@ -8,6 +8,11 @@ export interface Output extends Voice {
   readonly quiet: boolean;
   /** Removes the line of progress. */
   endProgress(): void;
+  /**
+   * Until the returned function is called, a person types: no line of progress is shown, and any other one comes above what was typed, which
+   * `redraw` shows again.
+   */
+  holdForInput(redraw: () => void): () => void;
   /** The result of a command: `document` with `--json`, else the text of `human`, unless it is empty. */
   answer(document: object, human: () => string): void;
   /** The same of a document, or of lines, too long to be in memory: as pieces of its JSON, or of the text. */

@@ -5,6 +5,7 @@
  */
 import { createInterface, type Interface } from 'node:readline';
 import type { Wanted } from '../../venue/port.ts';
+import type { Output } from './output.ts';
 import { interruptSelf } from './signals.ts';
 import { standard } from './streams.ts';
 
@@ -22,6 +23,7 @@ const AT_THE_TERMINAL: Person = {
 };
 
 export class Questions {
+  private readonly screen: Pick<Output, 'holdForInput'>;
   private readonly person: Person;
   private dialogue: Interface | undefined;
   private answer: ((line: string) => void) | undefined;
@@ -29,7 +31,8 @@ export class Questions {
   /** Ctrl-C, or end of input: every question is answered with no. */
   private over = false;
 
-  constructor(person: Person = AT_THE_TERMINAL) {
+  constructor(screen: Pick<Output, 'holdForInput'>, person: Person = AT_THE_TERMINAL) {
+    this.screen = screen;
     this.person = person;
   }
 
@@ -49,6 +52,8 @@ export class Questions {
   private askNext(question: string, wanted: Wanted | undefined): Promise<boolean> {
     if (this.over || wanted?.withdrawn !== undefined) return Promise.resolve(false);
     this.dialogue ??= this.openDialogue();
+    const { dialogue } = this;
+    const release = this.screen.holdForInput(() => dialogue.prompt(true));
     // A line of its own: output of the run meanwhile must not overwrite it.
     this.person.output.write(`${question} [y/N]\n`);
     return new Promise((resolve) => {
@@ -61,6 +66,7 @@ export class Questions {
       this.answer = (line) => {
         this.answer = undefined;
         unheard?.();
+        release();
         resolve(/^y(es)?$/i.test(line.trim()));
       };
     });

@@ -38,6 +38,8 @@ export class Terminal implements Output {
   private readonly err: TextStream;
   private readonly coloured: { readonly out: boolean; readonly err: boolean };
   private progressShown = false;
+  /** Shows again what a person is typing. */
+  private redraw: (() => void) | undefined;
   private filter: (text: string) => string = (text) => text;
 
   constructor({ out, err, json, quiet, color, environment }: TerminalOptions) {
@@ -83,6 +85,7 @@ export class Terminal implements Output {
     if (this.json) return;
     this.endProgress();
     this.out.write(this.filter(text.endsWith('\n') ? text : `${text}\n`));
+    this.redraw?.();
   }
 
   /** Information, on standard error; silenced by `--quiet`. */
@@ -99,15 +102,23 @@ export class Terminal implements Output {
   progress(text: string): void {
     const { isTTY, columns, writableLength = 0 } = this.err;
     // Lines that replace one another are not kept for a terminal that takes none.
-    if (this.quiet || isTTY !== true || writableLength > 0) return;
+    if (this.quiet || isTTY !== true || writableLength > 0 || this.redraw !== undefined) return;
     // Some terminals say that they have no columns.
     this.err.write(`\r\u001b[2K${makePrintable(this.filter(text), (columns || 80) - 1)}`);
     this.progressShown = true;
   }
 
   endProgress(): void {
-    if (this.progressShown) this.err.write('\r\u001b[2K');
+    if (this.progressShown || this.redraw !== undefined) this.err.write('\r\u001b[2K');
     this.progressShown = false;
+  }
+
+  holdForInput(redraw: () => void): () => void {
+    this.endProgress();
+    this.redraw = redraw;
+    return () => {
+      this.redraw = undefined;
+    };
   }
 
   /** Diagnostics in reading order, each with its line and a mark under the position. `--quiet` silences warnings. */
@@ -130,6 +141,7 @@ export class Terminal implements Output {
   private write(text: string): void {
     this.endProgress();
     this.err.write(this.filter(`${text}\n`));
+    this.redraw?.();
   }
 
   private printDiagnostic(diagnostic: Diagnostic): string {

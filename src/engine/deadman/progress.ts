@@ -11,6 +11,11 @@ const ALLOWANCE = 2;
 /** The least such time, ms: waiting for an answer that is lost takes half of it, and that is no hang yet. */
 const LEAST_ALLOWANCE_MS = 20_000;
 
+/** For how long a switch with this timeout is renewed without progress, ms. */
+export function computeAllowance(timeoutMs: number): number {
+  return Math.max(ALLOWANCE * timeoutMs, LEAST_ALLOWANCE_MS);
+}
+
 export class Progress {
   private readonly clock: Clock;
   private lastAt: number;
@@ -48,7 +53,7 @@ export class Progress {
 
   /** Until when a switch with this timeout may be renewed (epoch ms), by the progress so far. */
   countsUntil(timeoutMs: number): number {
-    let until = this.lastAt + Math.max(ALLOWANCE * timeoutMs, LEAST_ALLOWANCE_MS);
+    let until = this.lastAt + computeAllowance(timeoutMs);
     for (const over of this.waits.values()) until = Math.max(until, over);
     return until;
   }
