@@ -1,10 +1,7 @@
 /**
- * The form of a row of the command table, from which `--help`, argument checking, completion and the reference are made. The
- * types of a row's arguments and options follow from the row itself.
+ * The form of a row of the command table, from which `--help`, argument checking, completion, the reference and the types of what
+ * a command is given are made. A row is data alone: `implementations.ts` has what it does.
  */
-
-import type { ExitCode } from '../app/errors.ts';
-import type { Invocation } from './invocation.ts';
 
 /** The kind of a value, for completion: a file, a folder, one of some words, or any text. */
 export type Takes = 'file' | 'directory' | 'text' | readonly string[];
@@ -27,46 +24,44 @@ export interface OptionRow {
   readonly required?: true;
 }
 
-type Arguments = Readonly<Record<string, ArgumentRow>>;
 export type Options = Readonly<Record<string, OptionRow>>;
 
-type ArgumentsGiven<A extends Arguments> = {
-  readonly [K in keyof A]: A[K] extends { many: true }
-    ? readonly string[]
-    : A[K] extends { optional: true }
-      ? string | undefined
-      : string;
-};
-type OptionsGiven<O extends Options> = {
-  readonly [K in keyof O]: O[K] extends { value: string }
-    ? O[K] extends { many: true }
-      ? readonly string[]
-      : O[K] extends { required: true }
-        ? string
-        : string | undefined
-    : boolean;
-};
-
-interface Row<A, O> {
-  /** As typed; `audit list` is the command `list` of the group `audit`. */
-  readonly name: string;
+interface Row {
   /** Half a sentence, for the list of commands. */
   readonly summary: string;
-  readonly arguments: A;
-  readonly options: O;
+  readonly arguments: Readonly<Record<string, ArgumentRow>>;
+  readonly options: Options;
   /** An example call, without `runbook`. */
   readonly example: string;
 }
 
-export interface CommandRow extends Row<Arguments, Options> {
-  run(args: ArgumentsGiven<Arguments>, options: OptionsGiven<Options>, invocation: Invocation): Promise<ExitCode>;
+/** Rows by their names, as typed; `audit list` is the command `list` of the group `audit`. */
+export type CommandTable = Readonly<Record<string, Row>>;
+
+export interface CommandRow extends Row {
+  readonly name: string;
 }
 
-/** A row whose `run` sees exactly the arguments and options it declares. */
-export function command<const A extends Arguments, const O extends Options>(
-  row: Row<A, O> & {
-    run(args: ArgumentsGiven<A>, options: OptionsGiven<O>, invocation: Invocation): Promise<ExitCode>;
-  },
-): CommandRow {
-  return row as unknown as CommandRow;
-}
+type CamelCase<N extends string> = N extends `${infer A}-${infer B}` ? `${A}${Capitalize<CamelCase<B>>}` : N;
+
+type Word<R> = R extends { takes: infer T extends readonly string[] } ? T[number] : string;
+
+type GivenArguments<A> = {
+  readonly [K in keyof A]: A[K] extends { many: true }
+    ? readonly string[]
+    : A[K] extends { optional: true }
+      ? Word<A[K]> | undefined
+      : Word<A[K]>;
+};
+type GivenOptions<O> = {
+  readonly [K in keyof O as CamelCase<K & string>]: O[K] extends { value: string }
+    ? O[K] extends { many: true }
+      ? readonly string[]
+      : O[K] extends { required: true }
+        ? Word<O[K]>
+        : Word<O[K]> | undefined
+    : boolean;
+};
+
+/** The arguments and options of a row as a command gets them: flags that were not given are false, lists are empty. */
+export type GivenFor<R extends Row> = GivenArguments<R['arguments']> & GivenOptions<R['options']>;

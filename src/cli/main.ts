@@ -10,6 +10,7 @@ import { ENGINE_VERSION } from '../app/version.ts';
 import { escapeUnprintable } from '../base/printable.ts';
 import { COMMANDS } from './actions/actions.ts';
 import { endAsFailure, endProcess, endWhenDone, handleUncaught } from './exit.ts';
+import { runCommand } from './implementations.ts';
 import { invocationAt } from './invocation.ts';
 import { type Call, isHandled, program } from './program.ts';
 import { standard, surviveStreams } from './terminal/streams.ts';
@@ -61,11 +62,12 @@ function reportWrongUsage(message: string): ExitCode {
   return EXIT.usage;
 }
 
-async function run({ row, args: given, options, globals }: Call): Promise<ExitCode> {
+async function run(call: Call): Promise<ExitCode> {
+  const { globals } = call;
   const terminal = new Terminal({ out: standard.output, err: standard.error, environment, ...globals });
   try {
     const state = stateFolder(globals.state, environment, process.cwd());
-    return await row.run(given, options, invocationAt(terminal, environment, state));
+    return await runCommand(call, invocationAt(terminal, environment, state));
   } catch (error) {
     const { message, kind, exit, beside } =
       error instanceof UserError ? error : await describeFailure(error, globals.state);

@@ -6,11 +6,10 @@ import { Argument, Command, type CommanderError, Option } from 'commander';
 import type { ArgumentRow, CommandRow, OptionRow } from './command-row.ts';
 import { FOREIGN_COMMANDS, GLOBAL_OPTIONS, GROUPS, HEADINGS } from './global-options.ts';
 
-/** A command with the arguments and options given for it. */
+/** A command with the arguments and options given for it, as its row declares them. */
 export interface Call {
-  readonly row: CommandRow;
-  readonly args: Parameters<CommandRow['run']>[0];
-  readonly options: Parameters<CommandRow['run']>[1];
+  readonly name: string;
+  readonly given: Readonly<Record<string, unknown>>;
   readonly globals: Globals;
 }
 
@@ -68,12 +67,10 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
   for (const [name, each] of Object.entries(row.options)) command.addOption(makeOption(name, each));
   command.action(async () => {
     const { json, quiet, color, state } = root.opts();
+    const args = Object.keys(row.arguments).map((name, index) => [name, command.processedArgs[index]] as const);
     await called({
-      row,
-      args: Object.fromEntries(
-        Object.keys(row.arguments).map((name, index) => [name, command.processedArgs[index]]),
-      ) as Call['args'],
-      options: readOptions(row, command),
+      name: row.name,
+      given: { ...Object.fromEntries(args), ...readOptions(row, command) },
       globals: { json: json === true, quiet: quiet === true, color: color !== false, state },
     });
   });
@@ -119,14 +116,15 @@ function makeOption(name: string, { doc, value, takes, many, required }: OptionR
 }
 
 /** Flags that were not given are false, lists that were not given are empty. */
-function readOptions(row: CommandRow, command: Command): Call['options'] {
+function readOptions(row: CommandRow, command: Command): Call['given'] {
   const given = command.opts();
   return Object.fromEntries(
     Object.entries(row.options).map(([name, { value, many }]) => {
-      const found: unknown = given[toCamelCase(name)];
-      return [name, value === undefined ? found === true : (found ?? (many === true ? [] : undefined))];
+      const key = toCamelCase(name);
+      const found: unknown = given[key];
+      return [key, value === undefined ? found === true : (found ?? (many === true ? [] : undefined))];
     }),
-  ) as Call['options'];
+  );
 }
 
 function toCamelCase(name: string): string {

@@ -115,7 +115,9 @@ async function perform(command: (invocation: Invocation) => Promise<number>) {
 }
 
 async function audit(...anchors: readonly string[]) {
-  const { exit, document } = await perform((invocation) => verify(undefined, { key: undefined, anchors }, invocation));
+  const { exit, document } = await perform((invocation) =>
+    verify({ run: undefined, key: undefined, archive: undefined, anchors }, invocation),
+  );
   return { exit, ...(document as { ok: boolean; accounts: { account: string; problems: object[] }[] }) };
 }
 

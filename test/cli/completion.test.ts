@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { EXIT } from '../../src/app/errors.ts';
 import { COMMANDS } from '../../src/cli/actions/actions.ts';
 import { SHELLS } from '../../src/cli/choices.ts';
 import type { CommandRow } from '../../src/cli/command-row.ts';
@@ -13,7 +12,6 @@ const row = (name: string, rest: Partial<CommandRow> = {}): CommandRow => ({
   arguments: {},
   options: {},
   example: name,
-  run: async () => EXIT.done,
   ...rest,
 });
 const TABLE: readonly CommandRow[] = [

@@ -90,8 +90,7 @@ async function call(
   });
   const terminal = new Terminal({ out: stream('out'), err: stream('err'), json, quiet, color: false, environment });
   const exit = await testFiles(
-    tests,
-    explore === 0 ? { explore: false } : { explore: true, stories: String(explore) },
+    { files: tests, ...(explore === 0 ? {} : { explore: true, stories: String(explore) }) },
     invocationAt(terminal, environment, stateFolder(undefined, environment, folder)),
   );
   return { exit, ...written };

@@ -21,7 +21,7 @@ describe('a round', () => {
     const terminal = new Terminal({ out: stream, err: stream, json: false, quiet: false, color: false, environment });
     for (const [name, text] of Object.entries(files)) here.write(name, text);
     const invocation = invocationAt(terminal, environment, stateFolder(undefined, environment, here.path));
-    const exit = await runOnce(join(here.path, 'one.yaml'), { input: [], simulator: undefined }, invocation);
+    const exit = await runOnce({ file: join(here.path, 'one.yaml'), input: [], simulator: undefined }, invocation);
     return { exit, text: printed.join('') };
   };
 

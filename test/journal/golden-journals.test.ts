@@ -12,6 +12,7 @@ import { EXIT, UserError } from '../../src/app/errors.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { ENGINE_VERSION } from '../../src/app/version.ts';
 import { COMMANDS } from '../../src/cli/actions/actions.ts';
+import { runCommand } from '../../src/cli/implementations.ts';
 import { invocationAt } from '../../src/cli/invocation.ts';
 import { type Call, isHandled, program } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
@@ -90,7 +91,8 @@ function copyState() {
       },
     };
     let exit: number = EXIT.done;
-    const called = async ({ row, args, options, globals }: Call) => {
+    const called = async (call: Call) => {
+      const { globals } = call;
       const terminal = new Terminal({
         out: { write: written.out },
         err: { write: written.err },
@@ -98,7 +100,7 @@ function copyState() {
         ...globals,
       });
       try {
-        exit = await row.run(args, options, invocationAt(terminal, environment, stateFolder(state, environment, path)));
+        exit = await runCommand(call, invocationAt(terminal, environment, stateFolder(state, environment, path)));
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         terminal.complain(error.message);

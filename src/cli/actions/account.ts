@@ -1,6 +1,6 @@
 /** Rows of the command table for the ledger of an account. */
 import { PNL_KEYS } from '../choices.ts';
-import { type CommandRow, command } from '../command-row.ts';
+import type { CommandTable } from '../command-row.ts';
 
 const ARCHIVE = { doc: 'read this archive instead of the journals', value: 'FILE', takes: 'file' } as const;
 const FROM = { doc: 'only fills from this day or time on, ISO 8601', value: 'TIME' } as const;
@@ -8,39 +8,26 @@ const TO = { doc: 'only fills before this day or time', value: 'TIME' } as const
 const CSV = { doc: 'as CSV, for a spreadsheet' } as const;
 const PROFILE = { doc: 'the account; without it, the only one with live runs', value: 'FILE', takes: 'file' } as const;
 
-export const ACCOUNT_COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'account ledger',
+export const ACCOUNT_COMMANDS = {
+  'account ledger': {
     summary: 'show what an account holds, over all its runs',
     arguments: {},
     options: { profile: PROFILE },
     example: 'account ledger',
-    async run(_args, options, invocation) {
-      return (await import('../ledger/commands.ts')).showLedger(options, invocation);
-    },
-  }),
-  command({
-    name: 'account rebuild',
+  },
+  'account rebuild': {
     summary: 'make the ledger of an account again from its journals',
     arguments: {},
     options: { profile: PROFILE },
     example: 'account rebuild',
-    async run(_args, options, invocation) {
-      return (await import('../ledger/commands.ts')).rebuildLedger(options, invocation);
-    },
-  }),
-  command({
-    name: 'account reconcile',
+  },
+  'account reconcile': {
     summary: "compare the ledger of an account with the venue's own lists, with reads only",
     arguments: {},
     options: { profile: PROFILE },
     example: 'account reconcile --profile main.yaml',
-    async run(_args, options, invocation) {
-      return (await import('../ledger/commands.ts')).reconcileLedger(options, invocation);
-    },
-  }),
-  command({
-    name: 'account baseline',
+  },
+  'account baseline': {
     summary: 'state the position of a market, where the journals cannot know it',
     arguments: {},
     options: {
@@ -52,12 +39,8 @@ export const ACCOUNT_COMMANDS: readonly CommandRow[] = [
       profile: PROFILE,
     },
     example: 'account baseline --market BTC-USD --size 0 --by ada',
-    async run(_args, options, invocation) {
-      return (await import('../ledger/commands.ts')).stateBaseline(options, invocation);
-    },
-  }),
-  command({
-    name: 'audit pnl',
+  },
+  'audit pnl': {
     summary: 'add up what the runs realised, with fees',
     arguments: {},
     options: {
@@ -68,28 +51,17 @@ export const ACCOUNT_COMMANDS: readonly CommandRow[] = [
       archive: ARCHIVE,
     },
     example: 'audit pnl --by day --from 2026-01-01',
-    async run(_args, { archive, ...options }, invocation) {
-      return (await import('../ledger/trading.ts')).showPnl(options, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit blotter',
+  },
+  'audit blotter': {
     summary: 'list every fill of the runs; with --json every order too',
     arguments: {},
     options: { from: FROM, to: TO, csv: CSV, archive: ARCHIVE },
     example: 'audit blotter --from 2026-01-05 --csv',
-    async run(_args, { archive, ...options }, invocation) {
-      return (await import('../ledger/trading.ts')).showBlotter(options, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit people',
+  },
+  'audit people': {
     summary: 'list who did what about an account, when, in which run, and how the name is known',
     arguments: {},
     options: { by: { doc: 'only acts of this person', value: 'NAME' }, from: FROM, to: TO, csv: CSV },
     example: 'audit people --from 2026-01-05',
-    async run(_args, options, invocation) {
-      return (await import('../ledger/people.ts')).showPeople(options, invocation);
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;

@@ -1,19 +1,17 @@
 /**
- * The command table: every command with its arguments, options and implementation. `--help`, argument checking, completion and
- * the reference are made from it. A row loads its module when it is called, never before.
+ * The command table: every command with its arguments and options. `--help`, argument checking, completion, the reference and the
+ * types of what a command is given are made from it.
  */
-import { EXIT } from '../../app/errors.ts';
 import { SHELLS, TEST_FORMATS } from '../choices.ts';
-import { type CommandRow, command } from '../command-row.ts';
+import type { CommandRow, CommandTable, GivenFor } from '../command-row.ts';
 import { ACCOUNT_COMMANDS } from './account.ts';
 import { AUTHORING_COMMANDS } from './authoring.ts';
 import { REVIEW_COMMANDS } from './review.ts';
 import { RUN_COMMANDS } from './run.ts';
 import { STORE_COMMANDS } from './store.ts';
 
-const TEST_COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'test',
+const TEST_COMMANDS = {
+  test: {
     summary: 'run runbook test files in virtual time',
     arguments: { files: { doc: 'test files, NAME.test.yaml', takes: 'file', many: true } },
     options: {
@@ -29,15 +27,11 @@ const TEST_COMMANDS: readonly CommandRow[] = [
       format: { doc: 'print a report for another program', value: 'FORMAT', takes: TEST_FORMATS },
     },
     example: 'test bracket-entry.test.yaml',
-    async run({ files }, { 'write-case': writeCase, ...options }, invocation) {
-      return (await import('../commands/test.ts')).testFiles(files, { ...options, writeCase }, invocation);
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;
 
-const SERVE_COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'audit serve',
+const SERVE_COMMANDS = {
+  'audit serve': {
     summary: 'show the runs on a page in the browser, on 127.0.0.1 only',
     arguments: {},
     options: {
@@ -45,18 +39,13 @@ const SERVE_COMMANDS: readonly CommandRow[] = [
       'allow-actions': { doc: 'let the page approve, reject, stop and kill, each with a typed confirmation' },
     },
     example: 'audit serve --port 8787',
-    async run(_args, options, invocation) {
-      const { port, 'allow-actions': allowActions } = options;
-      return (await import('../serve/serve.ts')).serveAudit({ port, allowActions }, invocation);
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;
 
 const FILES = { doc: 'runbook files, and folders of them', takes: 'file', many: true } as const;
 
-const SCHEDULE_COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'schedule',
+const SCHEDULE_COMMANDS = {
+  schedule: {
     summary: 'run what is due, until interrupted; accepts runs of `runbook run` meanwhile',
     arguments: { files: FILES },
     options: {
@@ -73,12 +62,8 @@ const SCHEDULE_COMMANDS: readonly CommandRow[] = [
       },
     },
     example: 'schedule runbooks --profile main.yaml',
-    async run({ files }, { 'max-accounts': maxAccounts, ...options }, invocation) {
-      return (await import('../commands/schedule.ts')).runSchedules(files, { ...options, maxAccounts }, invocation);
-    },
-  }),
-  command({
-    name: 'schedule preview',
+  },
+  'schedule preview': {
     summary: 'list what would fire, with daylight-saving effects and collisions',
     arguments: { files: FILES },
     options: {
@@ -87,13 +72,10 @@ const SCHEDULE_COMMANDS: readonly CommandRow[] = [
       calendar: { doc: 'draw the month into a file: .svg or .html', value: 'FILE', takes: 'file' },
     },
     example: 'schedule preview runbooks --next 10 --from 2026-03-28T00:00:00Z',
-    async run({ files }, options, invocation) {
-      return (await import('../commands/schedule-preview.ts')).previewSchedules(files, options, invocation);
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;
 
-export const COMMANDS: readonly CommandRow[] = [
+const TABLE = {
   ...AUTHORING_COMMANDS,
   ...RUN_COMMANDS,
   ...SCHEDULE_COMMANDS,
@@ -102,8 +84,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...REVIEW_COMMANDS,
   ...SERVE_COMMANDS,
   ...TEST_COMMANDS,
-  command({
-    name: 'record',
+  record: {
     summary: 'convert a recording (HAR 1.2) into a fixture, or a fixture into another format',
     arguments: {},
     options: {
@@ -111,21 +92,18 @@ export const COMMANDS: readonly CommandRow[] = [
       to: { doc: 'fixture to write: .yaml, .jsonl, .har', value: 'FILE', takes: 'file', required: true },
     },
     example: 'record --from session.har --to session.yaml',
-    async run(_args, { from, to }, invocation) {
-      return (await import('../authoring/record.ts')).convertRecording(from, to, invocation);
-    },
-  }),
-  command({
-    name: 'completion',
+  },
+  completion: {
     summary: 'print a completion script for a shell',
     arguments: { shell: { doc: 'the shell', takes: SHELLS } },
     options: {},
     example: 'completion bash',
-    async run({ shell }, _options, { terminal }) {
-      const { makeCompletionScript: completionScript } = await import('../commands/completion.ts');
-      const script = completionScript(SHELLS.find((each) => each === shell) ?? 'bash', COMMANDS);
-      terminal.answer({ shell, script }, () => script);
-      return EXIT.done;
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;
+
+export type CommandName = keyof typeof TABLE;
+
+/** What the command line gives a command: the arguments and options of its row. */
+export type Given<N extends CommandName> = GivenFor<(typeof TABLE)[N]>;
+
+export const COMMANDS: readonly CommandRow[] = Object.entries(TABLE).map(([name, row]) => ({ name, ...row }));

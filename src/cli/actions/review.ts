@@ -1,14 +1,13 @@
 /** Rows of the command table for reviewing: the audit of runs, and the chart of a runbook. */
 import { CHART_FORMATS, EXPORT_FORMATS, ROW_KINDS } from '../choices.ts';
-import { type CommandRow, command } from '../command-row.ts';
+import type { CommandTable } from '../command-row.ts';
 
 const ARCHIVE = { doc: 'read this archive instead of the journals', value: 'FILE', takes: 'file' } as const;
 const KEY = { doc: 'public key in PEM form: anchors must be signed with it', value: 'FILE', takes: 'file' } as const;
 const RUN = { doc: 'name of a run, an unambiguous part of it, or `last`', takes: 'text' } as const;
 
-export const REVIEW_COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'audit list',
+export const REVIEW_COMMANDS = {
+  'audit list': {
     summary: 'list the runs, newest first',
     arguments: {},
     options: {
@@ -17,22 +16,14 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
       archive: ARCHIVE,
     },
     example: 'audit list --limit 20',
-    async run(_args, options, invocation) {
-      return (await import('../audit/list.ts')).listRuns(options, { ...invocation, archive: options.archive });
-    },
-  }),
-  command({
-    name: 'audit summary',
+  },
+  'audit summary': {
     summary: "answer a reviewer's questions about a run on one screen",
     arguments: { run: RUN },
     options: { key: KEY, archive: ARCHIVE },
     example: 'audit summary last',
-    async run({ run }, { key, archive }, invocation) {
-      return (await import('../audit/summary.ts')).summarise(run, { key }, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit show',
+  },
+  'audit show': {
     summary: 'show the timeline of a run',
     arguments: { run: RUN },
     options: {
@@ -47,45 +38,26 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
       archive: ARCHIVE,
     },
     example: 'audit show last --order entry',
-    async run({ run }, options, invocation) {
-      return (await import('../audit/show.ts')).showRun(run, options, { ...invocation, archive: options.archive });
-    },
-  }),
-  command({
-    name: 'audit orders',
+  },
+  'audit orders': {
     summary: 'list the orders of a run with their outcome',
     arguments: { run: RUN },
     options: { history: { doc: 'with every transition' }, archive: ARCHIVE },
     example: 'audit orders last --history',
-    async run({ run }, options, invocation) {
-      return (await import('../audit/orders.ts')).showOrders(run, options, {
-        ...invocation,
-        archive: options.archive,
-      });
-    },
-  }),
-  command({
-    name: 'audit fills',
+  },
+  'audit fills': {
     summary: 'list the fills of a run, with fees and average prices',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit fills last',
-    async run({ run }, { archive }, invocation) {
-      return (await import('../audit/fills.ts')).showFills(run, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit budget',
+  },
+  'audit budget': {
     summary: 'show the tokens a run used over time',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit budget last',
-    async run({ run }, { archive }, invocation) {
-      return (await import('../audit/budget.ts')).showBudget(run, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit verify',
+  },
+  'audit verify': {
     summary: 'check that journals are unchanged since they were written',
     arguments: { run: { ...RUN, optional: true } },
     options: {
@@ -94,44 +66,28 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
       archive: ARCHIVE,
     },
     example: 'audit verify',
-    async run({ run }, options, invocation) {
-      return (await import('../audit/verify.ts')).verify(run, options, { ...invocation, archive: options.archive });
-    },
-  }),
-  command({
-    name: 'audit diff',
+  },
+  'audit diff': {
     summary: 'show what two runs decided differently, and which different inputs came before that',
     arguments: { left: RUN, right: RUN },
     options: { archive: ARCHIVE },
     example: 'audit diff 20260105T080000123 last',
-    async run({ left, right }, { archive }, invocation) {
-      return (await import('../audit/diff.ts')).showDiff(left, right, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit stats',
+  },
+  'audit stats': {
     summary: 'count runs, outcomes, denials and tokens by runbook and day',
     arguments: {},
     options: { runbook: { doc: 'only runs of this runbook', value: 'NAME' }, archive: ARCHIVE },
     example: 'audit stats',
-    async run(_args, options, invocation) {
-      return (await import('../audit/stats.ts')).showStats(options, { ...invocation, archive: options.archive });
-    },
-  }),
-  command({
-    name: 'audit kills',
+  },
+  'audit kills': {
     summary: 'list who engaged the kill switch and who released it, when and why',
     arguments: {},
     options: {
       profile: { doc: "only those of this profile's account, and of all accounts", value: 'FILE', takes: 'file' },
     },
     example: 'audit kills --profile main.yaml',
-    async run(_args, { profile }, invocation) {
-      return (await import('../audit/kills.ts')).listKills({ profile }, invocation);
-    },
-  }),
-  command({
-    name: 'audit schedule',
+  },
+  'audit schedule': {
     summary: 'say of every occurrence of a schedule: started, how late, skipped or missed, and why',
     arguments: {},
     options: {
@@ -141,12 +97,8 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
       limit: { doc: 'at most this many, the newest; 100 by default', value: 'N' },
     },
     example: 'audit schedule --runbook housekeeping',
-    async run(_args, options, invocation) {
-      return (await import('../ledger/occurrences.ts')).showSchedule(options, invocation);
-    },
-  }),
-  command({
-    name: 'audit export',
+  },
+  'audit export': {
     summary: 'print a run in the format of another tool',
     arguments: { run: RUN },
     options: {
@@ -155,32 +107,20 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
       archive: ARCHIVE,
     },
     example: 'audit export last --format html > run.html',
-    async run({ run }, options, invocation) {
-      return (await import('../audit/export.ts')).exportRun(run, options, { ...invocation, archive: options.archive });
-    },
-  }),
-  command({
-    name: 'audit reconcile',
+  },
+  'audit reconcile': {
     summary: "compare the fills of a live run with the venue's own list",
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit reconcile last',
-    async run({ run }, { archive }, invocation) {
-      return (await import('../audit/reconcile.ts')).reconcileRun(run, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit replay',
+  },
+  'audit replay': {
     summary: 'prove that the journal determines the decisions of a run, or show the first difference',
     arguments: { run: RUN },
     options: { archive: ARCHIVE },
     example: 'audit replay last',
-    async run({ run }, { archive }, invocation) {
-      return (await import('../audit/replay.ts')).proveRun(run, { ...invocation, archive });
-    },
-  }),
-  command({
-    name: 'audit archive',
+  },
+  'audit archive': {
     summary: 'move the runs of closed months into one compressed file per month',
     arguments: {},
     options: {
@@ -194,18 +134,11 @@ export const REVIEW_COMMANDS: readonly CommandRow[] = [
       keep: { doc: 'keep the runs in the journals as well' },
     },
     example: 'audit archive --before 2026-10',
-    async run(_args, options, invocation) {
-      return (await import('../audit/archive.ts')).archiveRuns(options, invocation);
-    },
-  }),
-  command({
-    name: 'graph',
+  },
+  graph: {
     summary: 'draw the state chart of a runbook',
     arguments: { file: { doc: 'runbook file', takes: 'file' } },
     options: { format: { doc: 'mermaid (the default), svg, xstate or dot', value: 'FORMAT', takes: CHART_FORMATS } },
     example: 'graph ladder.yaml --format mermaid',
-    async run({ file }, { format }, invocation) {
-      return (await import('../authoring/graph.ts')).showGraph(file, format, invocation);
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;

@@ -1,5 +1,5 @@
 /** Rows of the command table for planning and executing runbooks. */
-import { type CommandRow, command } from '../command-row.ts';
+import type { CommandTable } from '../command-row.ts';
 
 const FILE = { doc: 'runbook file', takes: 'file' } as const;
 const INPUT = { doc: 'an input, read by its declared type', value: 'k=v', many: true } as const;
@@ -22,9 +22,8 @@ const SIGN = {
 } as const;
 const REASON = { doc: 'reason', value: 'TEXT' } as const;
 
-export const RUN_COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'plan',
+export const RUN_COMMANDS = {
+  plan: {
     summary: 'print every request a runbook would send; sends nothing',
     arguments: { file: FILE },
     options: {
@@ -34,12 +33,8 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       fixtures: FIXTURES,
     },
     example: 'plan bracket-entry.yaml --input side=long --input size=0.25 --input trigger=64200',
-    async run({ file }, options, invocation) {
-      return (await import('../commands/plan.ts')).planFile(file, options, invocation);
-    },
-  }),
-  command({
-    name: 'dry-run',
+  },
+  'dry-run': {
     summary: 'execute in virtual time, against recorded exchanges or the simulated venue; opens no socket',
     arguments: { file: FILE },
     options: {
@@ -69,12 +64,8 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       record: { doc: 'write the exchanges to a fixture', value: 'FILE', takes: 'file' },
     },
     example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',
-    async run({ file }, options, invocation) {
-      return (await import('../rehearsal/dry-run.ts')).dryRunFile(file, options, invocation);
-    },
-  }),
-  command({
-    name: 'paper',
+  },
+  paper: {
     summary: 'execute in real time with live feeds, and orders at the simulated venue; needs no credentials',
     arguments: { file: FILE },
     options: {
@@ -85,12 +76,8 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       answer: ANSWER,
     },
     example: 'paper twap.yaml --profile main.yaml',
-    async run({ file }, options, invocation) {
-      return (await import('../rehearsal/paper.ts')).runPaper(file, options, invocation);
-    },
-  }),
-  command({
-    name: 'rehearse',
+  },
+  rehearse: {
     summary: 'play the market of a past run for a changed runbook, and compare side by side',
     arguments: { run: { doc: 'name of a run, an unambiguous part of it, or `last`', takes: 'text' } },
     options: {
@@ -99,12 +86,8 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       answer: ANSWER,
     },
     example: 'rehearse last --with twap.yaml',
-    async run({ run }, options, invocation) {
-      return (await import('../rehearsal/rehearse.ts')).rehearseRun(run, options, invocation);
-    },
-  }),
-  command({
-    name: 'run',
+  },
+  run: {
     summary: 'execute for real; unless the address is loopback, prints the plan and asks first',
     arguments: { file: FILE },
     options: {
@@ -118,62 +101,32 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       until: { doc: 'stop after this step', value: 'ID' },
     },
     example: 'run flatten.yaml --profile main.yaml --input markets=["BTC-USD"]',
-    async run({ file }, options, invocation) {
-      return (await import('../commands/run.ts')).runFile(file, options, invocation);
-    },
-  }),
-  command({
-    name: 'resume',
+  },
+  resume: {
     summary: 'continue interrupted runs; all of them without a name',
     arguments: { runs: { doc: 'names of runs', takes: 'text', many: true, optional: true } },
     options: {},
     example: 'resume',
-    async run({ runs }, _options, invocation) {
-      return (await import('../commands/run.ts')).resumeRuns(runs, invocation);
-    },
-  }),
-  command({
-    name: 'cancel',
+  },
+  cancel: {
     summary: 'ask a run to stop cleanly',
     arguments: { run: RUN },
     options: { by: BY, reason: REASON },
     example: 'cancel last',
-    async run({ run }, options, invocation) {
-      return (await import('../commands/approve-cancel.ts')).sendCommand(run, 'cancel', options, invocation);
-    },
-  }),
-  command({
-    name: 'approve',
+  },
+  approve: {
     summary: 'answer an approve step with yes',
     arguments: { run: RUN, step: STEP },
     options: { by: { ...BY, required: true }, sign: SIGN },
     example: 'approve 20260105 steps/4:switch --by ada',
-    async run({ run, step }, { by, sign }, invocation) {
-      return (await import('../commands/approve-cancel.ts')).sendCommand(
-        run,
-        'approve',
-        { step, by, sign },
-        invocation,
-      );
-    },
-  }),
-  command({
-    name: 'reject',
+  },
+  reject: {
     summary: 'answer an approve step with no',
     arguments: { run: RUN, step: STEP },
     options: { by: { ...BY, required: true }, reason: REASON, sign: SIGN },
     example: 'reject 20260105 steps/4:switch --by ada',
-    async run({ run, step }, options, invocation) {
-      return (await import('../commands/approve-cancel.ts')).sendCommand(
-        run,
-        'reject',
-        { step, ...options },
-        invocation,
-      );
-    },
-  }),
-  command({
-    name: 'kill',
+  },
+  kill: {
     summary: 'kill switch: no new orders, cancel_all until nothing is left',
     arguments: {},
     options: {
@@ -183,12 +136,8 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       sign: SIGN,
     },
     example: 'kill --profile main.yaml',
-    async run(_args, options, invocation) {
-      return (await import('../commands/kill.ts')).killUntilSignal(options, invocation);
-    },
-  }),
-  command({
-    name: 'release',
+  },
+  release: {
     summary: 'release the kill switch',
     arguments: {},
     options: {
@@ -197,12 +146,8 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       sign: SIGN,
     },
     example: 'release --profile main.yaml --by ada',
-    async run(_args, options, invocation) {
-      return (await import('../commands/kill.ts')).releaseAccount(options, invocation);
-    },
-  }),
-  command({
-    name: 'doctor',
+  },
+  doctor: {
     summary: 'check a profile against its venue, with reads only',
     arguments: {},
     options: {
@@ -210,12 +155,8 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       notify: { doc: 'also send a test message to each channel of `notify`, and ask for the heartbeat URL' },
     },
     example: 'doctor --profile main.yaml',
-    async run(_args, options, invocation) {
-      return (await import('../commands/doctor.ts')).examine(options, invocation);
-    },
-  }),
-  command({
-    name: 'sim',
+  },
+  sim: {
     summary: 'serve the simulated venue over HTTP on 127.0.0.1',
     arguments: {},
     options: {
@@ -224,18 +165,11 @@ export const RUN_COMMANDS: readonly CommandRow[] = [
       seed: { doc: 'seed, 1 by default', value: 'N' },
     },
     example: 'sim --port 8080',
-    async run(_args, options, invocation) {
-      return (await import('../commands/sim.ts')).serveSimulator(options, invocation);
-    },
-  }),
-  command({
-    name: 'replay',
+  },
+  replay: {
     summary: 'execute a recorded run again; fails on the first request that differs',
     arguments: { run: { doc: 'name of a run, or `last`', takes: 'text' } },
     options: {},
     example: 'replay last',
-    async run({ run }, _options, invocation) {
-      return (await import('../audit/replay.ts')).replay(run, invocation);
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;

@@ -1,5 +1,5 @@
 /** Rows of the command table: acts of a person on an account's store. */
-import { type CommandRow, command } from '../command-row.ts';
+import type { CommandTable } from '../command-row.ts';
 
 const STORE_OF = {
   doc: "profile whose store is meant; the state folder's own by default",
@@ -7,19 +7,14 @@ const STORE_OF = {
   takes: 'file',
 } as const;
 
-export const STORE_COMMANDS: readonly CommandRow[] = [
-  command({
-    name: 'backup',
+export const STORE_COMMANDS = {
+  backup: {
     summary: 'copy the store into one file while it is used, and verify the copy',
     arguments: { file: { doc: 'file to write; it must not exist', takes: 'file' } },
     options: { profile: STORE_OF },
     example: 'backup runbook-2026-11-22.backup',
-    async run({ file }, options, invocation) {
-      return (await import('../commands/backup.ts')).backUp(file, options, invocation);
-    },
-  }),
-  command({
-    name: 'restore',
+  },
+  restore: {
     summary: 'put a backup in the place of the store; what was due since then is missed, not run',
     arguments: {
       file: {
@@ -33,12 +28,8 @@ export const STORE_COMMANDS: readonly CommandRow[] = [
       by: { doc: 'name of the person; the one of the operating system by default', value: 'NAME' },
     },
     example: 'restore runbook-2026-11-22.backup --by ada',
-    async run({ file }, options, invocation) {
-      return (await import('../commands/backup.ts')).restore(file, options, invocation);
-    },
-  }),
-  command({
-    name: 'account adopt',
+  },
+  'account adopt': {
     summary: 'answer for orders of this program at the venue that no journal here knows',
     arguments: {},
     options: {
@@ -47,8 +38,5 @@ export const STORE_COMMANDS: readonly CommandRow[] = [
       sign: { doc: 'key of the person, Ed25519, as PEM or of OpenSSH: signs the act', value: 'FILE', takes: 'file' },
     },
     example: 'account adopt --profile main.yaml --by ada',
-    async run(_args, options, invocation) {
-      return (await import('../commands/adopt.ts')).adoptOrders(options, invocation);
-    },
-  }),
-];
+  },
+} as const satisfies CommandTable;

@@ -20,15 +20,9 @@ import { readStoredEntries } from '../../journal/reading.ts';
 import type { JournalStore, RunRow } from '../../journal/store.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import { formatText } from '../../report/format.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
-
-export interface ArchiveOptions {
-  readonly month: string | undefined;
-  readonly before: string | undefined;
-  readonly to: string | undefined;
-  readonly keep: boolean;
-}
 
 /** Result for the runs of one month in one journal. */
 interface Archiving {
@@ -47,7 +41,7 @@ interface Left {
   readonly why: string;
 }
 
-export async function archiveRuns(options: ArchiveOptions, invocation: Invocation): Promise<ExitCode> {
+export async function archiveRuns(options: Given<'audit archive'>, invocation: Invocation): Promise<ExitCode> {
   const wanted = readMonthOptions(options, formatMonth(Date.now()));
   const archive = () => archiveWanted(options, wanted, invocation);
   // Without a state folder there is nothing to archive, and none is created.
@@ -55,7 +49,7 @@ export async function archiveRuns(options: ArchiveOptions, invocation: Invocatio
 }
 
 async function archiveWanted(
-  options: ArchiveOptions,
+  options: Given<'audit archive'>,
   wanted: (month: string) => boolean,
   { terminal, state }: Invocation,
 ): Promise<ExitCode> {
@@ -219,7 +213,7 @@ function formatMonth(ms: number): string {
 }
 
 function readMonthOptions(
-  { month, before }: Pick<ArchiveOptions, 'month' | 'before'>,
+  { month, before }: Pick<Given<'audit archive'>, 'month' | 'before'>,
   current: string,
 ): (month: string) => boolean {
   if (month !== undefined && before !== undefined) throw new UserError('--month and --before exclude each other');

@@ -6,11 +6,12 @@ import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
 import { formatText } from '../../report/format.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
-export async function showBudget(name: string, review: Review): Promise<ExitCode> {
+export async function showBudget({ run: name }: Given<'audit budget'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);

@@ -13,10 +13,11 @@ import {
   type Occurrence,
 } from '../../report/compare/diff.ts';
 import { formatJson, formatText } from '../../report/format.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
-export async function showDiff(left: string, right: string, review: Review): Promise<ExitCode> {
+export async function showDiff({ left, right }: Given<'audit diff'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const [a, b] = [await findRun(store, left), await findRun(store, right)];

@@ -13,21 +13,17 @@ import { CSV_TABLES, type CsvTableName, listCsv } from '../../report/export/csv.
 import { formatJsonLine } from '../../report/export/jsonl.ts';
 import { RunOutlineFold } from '../../report/folds/run.ts';
 import { HtmlFold } from '../../report/html/report.ts';
+import type { Given } from '../actions/actions.ts';
 import type { ExportFormat } from '../choices.ts';
-import type { Review } from '../invocation.ts';
+import type { Invocation } from '../invocation.ts';
 
-export interface ExportOptions {
-  readonly format: string;
-  readonly table: string | undefined;
-}
-
-export async function exportRun(name: string, options: ExportOptions, review: Review): Promise<ExitCode> {
+export async function exportRun(given: Given<'audit export'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
-  const format = options.format as ExportFormat;
-  if (options.table !== undefined && format !== 'csv') throw new UserError('--table belongs to --format csv');
-  const table = readTableOption(options.table);
+  const { format } = given;
+  if (given.table !== undefined && format !== 'csv') throw new UserError('--table belongs to --format csv');
+  const table = readTableOption(given.table);
   return withRuns(review, async (store) => {
-    const row = await findRun(store, name);
+    const row = await findRun(store, given.run);
     const { run } = row;
     const anchors = readAnchorFiles(review, { run }).flatMap((file) => file.anchors);
     const pieces = exportAs(store, row, { format, table, anchors, reviewed: review });

@@ -6,11 +6,12 @@ import { foldEntries } from '../../journal/reading.ts';
 import { type FillsDocument, summarizeFills } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
 import { formatQuoteCurrency, formatText } from '../../report/format.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
-export async function showFills(name: string, review: Review): Promise<ExitCode> {
+export async function showFills({ run: name }: Given<'audit fills'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);

@@ -6,13 +6,11 @@ import { readProfileFile } from '../../app/files/profile.ts';
 import { readKillRecords } from '../../app/kill/kill-records.ts';
 import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
 import { formatIsoTime, formatText } from '../../report/format.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
 
-export async function listKills(
-  { profile }: { readonly profile: string | undefined },
-  { terminal, state }: Invocation,
-): Promise<ExitCode> {
+export async function listKills({ profile }: Given<'audit kills'>, { terminal, state }: Invocation): Promise<ExitCode> {
   const account = profile === undefined ? undefined : makeAccountKey(readProfileFile(profile, terminal));
   const records = await readKillRecords(state, account);
   const kills = records.map(({ at, scope, action, by, reason, store }) => ({

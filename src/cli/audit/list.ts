@@ -6,17 +6,13 @@ import { formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { RunRow } from '../../journal/store.ts';
 import { formatIsoTime, formatText } from '../../report/format.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import { readWholeOption } from '../option-values.ts';
 import type { Style } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
-export interface ListOptions {
-  readonly runbook: string | undefined;
-  readonly limit: string | undefined;
-}
-
-export async function listRuns({ runbook, limit }: ListOptions, review: Review): Promise<ExitCode> {
+export async function listRuns({ runbook, limit }: Given<'audit list'>, review: Invocation): Promise<ExitCode> {
   const { terminal, state } = review;
   const most = limit === undefined ? undefined : readWholeOption('--limit', limit);
   const rows = await withJournal(review, async (store) => {

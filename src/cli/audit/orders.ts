@@ -7,16 +7,13 @@ import { foldEntries } from '../../journal/reading.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
 import { formatText, isPartOfPosition } from '../../report/format.ts';
 import { ORDER_EVENT_MEANING } from '../../report/glossary.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 import { formatQuoteNote } from './fills.ts';
 
-export async function showOrders(
-  name: string,
-  options: { readonly history: boolean },
-  review: Review,
-): Promise<ExitCode> {
+export async function showOrders({ run: name, history }: Given<'audit orders'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const run = await findRun(store, name);
@@ -24,7 +21,7 @@ export async function showOrders(
     terminal.answer({ orders }, () => {
       if (orders.length === 0) return `run ${formatText(run.run)} has no orders`;
       const money = formatQuoteNote(['price', 'average'], orders, terminal);
-      if (!options.history) return [formatOrders(orders, terminal), money].join('\n\n');
+      if (!history) return [formatOrders(orders, terminal), money].join('\n\n');
       const lives = orders.map((order) =>
         [formatOrders([order], terminal), ...formatTransitions(order, run.startedAt, terminal)].join('\n'),
       );

@@ -19,14 +19,15 @@ import { formatIsoTime, formatText } from '../../report/format.ts';
 import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
 import type { FillRecord } from '../../venue/records.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
 
 /** Clocks differ and a fill may be late: margin before the run's begin and after its end, ms. */
 const MARGIN_MS = 3_600_000;
 
-export async function reconcileRun(name: string, review: Review): Promise<ExitCode> {
+export async function reconcileRun({ run: name }: Given<'audit reconcile'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   const { run, first, orders } = await withRuns(review, async (store) => {
     const run = await findRun(store, name);

@@ -19,11 +19,12 @@ import { hasEngineEnd, readEntriesOf, readFirstEntry } from '../../journal/readi
 import type { JournalReader } from '../../journal/store.ts';
 import { type RunVerdict, verifyRun } from '../../report/compare/verify.ts';
 import { formatJson, formatText, pickRead } from '../../report/format.ts';
-import type { Invocation, Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
 /** Exits with 1 and the first difference when this version's engine does not do the same. */
-export async function replay(name: string, invocation: Invocation): Promise<ExitCode> {
+export async function replay({ run: name }: Given<'replay'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const { run, played, divergence } = await withRuns(invocation, async (store) => {
     const found = await findRun(store, name);
@@ -71,7 +72,7 @@ interface Proof {
   readonly divergence?: ReturnType<typeof makeDivergenceDocument>;
 }
 
-export async function proveRun(name: string, review: Review): Promise<ExitCode> {
+export async function proveRun({ run: name }: Given<'audit replay'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   const { run, verdict, again, ended, divergence, decision } = await withRuns(review, async (store) => {
     const { run } = await findRun(store, name);

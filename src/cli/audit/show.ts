@@ -16,29 +16,19 @@ import { formatIsoTime, formatText, type Role } from '../../report/format.ts';
 import { RoutineFilter } from '../../report/timeline/routine.ts';
 import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
+import type { Given } from '../actions/actions.ts';
 import { ROW_KINDS } from '../choices.ts';
-import type { Review } from '../invocation.ts';
+import type { Invocation } from '../invocation.ts';
 import { readWholeOption } from '../option-values.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { explainStep } from './why.ts';
 
-export interface ShowOptions {
-  readonly order: string | undefined;
-  readonly step: string | undefined;
-  readonly kind: readonly string[];
-  readonly since: string | undefined;
-  readonly depth: string | undefined;
-  readonly why: string | undefined;
-  readonly entry: string | undefined;
-  readonly all: boolean;
-}
-
-export async function showRun(name: string, options: ShowOptions, review: Review): Promise<ExitCode> {
+export async function showRun(options: Given<'audit show'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   const kinds = readKindsOption(options.kind);
   const depth = options.depth === undefined ? undefined : readWholeOption('--depth', options.depth);
   return withRuns(review, async (store) => {
-    const run = await findRun(store, name);
+    const run = await findRun(store, options.run);
     if (options.entry !== undefined) return showEntry(store, run, options.entry, terminal);
     if (options.why !== undefined) return explainStep(store, run, options.why, terminal);
     const since = options.since === undefined ? undefined : readSinceOption(options.since, run.startedAt);

@@ -20,14 +20,15 @@ import {
   TallyFold,
 } from '../../report/compare/stats.ts';
 import { formatText } from '../../report/format.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
-export async function showStats(options: { readonly runbook: string | undefined }, review: Review): Promise<ExitCode> {
+export async function showStats({ runbook }: Given<'audit stats'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   const document = await withJournal(review, async (store) => {
-    const rows = await store.runs(options.runbook === undefined ? {} : { runbook: options.runbook });
+    const rows = await store.runs(runbook === undefined ? {} : { runbook });
     const fold = new StatsFold();
     const known = await openTallies(review.state);
     try {

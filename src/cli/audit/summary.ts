@@ -16,17 +16,14 @@ import { verifyRun } from '../../report/compare/verify.ts';
 import type { OrderLife } from '../../report/folds/order-lives.ts';
 import { type RunPageDocument, RunPageFold } from '../../report/folds/run-facts.ts';
 import { formatAmount, formatIsoTime, formatQuoteCurrency, formatText } from '../../report/format.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
 import { OUTCOME_STYLE } from './list.ts';
 
-export async function summarise(
-  name: string,
-  options: { readonly key: string | undefined },
-  review: Review,
-): Promise<ExitCode> {
+export async function summarise({ run: name, key }: Given<'audit summary'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
-  const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
+  const publicKey = key === undefined ? undefined : readText(key, 'public key');
   return withRuns(review, async (store) => {
     const row = await findRun(store, name);
     const { run } = row;

@@ -30,21 +30,21 @@ import {
   verifyRun,
 } from '../../report/compare/verify.ts';
 import { formatText } from '../../report/format.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 type AnchorFiles = readonly (AnchorsOfFile & { readonly gaps: readonly Anchor[] })[];
 
 export async function verify(
-  name: string | undefined,
-  options: { readonly key: string | undefined; readonly anchors: readonly string[] },
-  review: Review,
+  { run: name, key, anchors: copies }: Given<'audit verify'>,
+  review: Invocation,
 ): Promise<ExitCode> {
   const { terminal, state } = review;
-  const publicKey = options.key === undefined ? undefined : readText(options.key, 'public key');
+  const publicKey = key === undefined ? undefined : readText(key, 'public key');
   // Before the entries: a run that is being written has entries without anchors, never the reverse.
-  const read = readAnchorFiles(review, { publicKey, copies: options.anchors });
+  const read = readAnchorFiles(review, { publicKey, copies });
   const known = new Set(read.flatMap((file) => file.anchors.map(hashAnchor)));
   // Those of an archive are of its runs alone, and those of one run are not all of a file.
   const files = read.map((file) => ({

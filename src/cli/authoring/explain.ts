@@ -2,10 +2,11 @@
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { type Explanation, explainCode } from '../../app/project/explanation.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
-export async function printExplanation(code: string, { terminal }: Invocation): Promise<ExitCode> {
+export async function printExplanation({ code }: Given<'explain'>, { terminal }: Invocation): Promise<ExitCode> {
   const found = explainCode(code);
   if (!('code' in found)) {
     const hint =

@@ -6,6 +6,7 @@ import { isFolder, listFolder } from '../../app/project/folder.ts';
 import type { Diagnostic } from '../../base/diagnostic.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { formatDocument } from '../../runbook/document/format.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
 type State = 'unchanged' | 'changed' | 'invalid' | 'refused';
@@ -15,11 +16,7 @@ interface Verdict {
   readonly state: State;
 }
 
-export async function formatFiles(
-  paths: readonly string[],
-  { check }: { readonly check: boolean },
-  { terminal }: Invocation,
-): Promise<ExitCode> {
+export async function formatFiles({ files: paths, check }: Given<'fmt'>, { terminal }: Invocation): Promise<ExitCode> {
   const files = paths.flatMap((path) => (isFolder(path) ? listFolder(path).filter(isAuthored) : [path]));
   // All files are read before one is written: a mistyped name changes nothing.
   const read = files.map((file) => readSource(requireYaml(file), 'file'));

@@ -9,9 +9,10 @@ import { ENGINE_VERSION } from '../../app/version.ts';
 import { formatList } from '../../base/format.ts';
 import { makePrintable, quoteWord } from '../../base/printable.ts';
 import { makeFolders } from '../../journal/folder.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
-export async function createProject(folder: string, { terminal }: Invocation): Promise<ExitCode> {
+export async function createProject({ folder }: Given<'init'>, { terminal }: Invocation): Promise<ExitCode> {
   const schemas = PROJECT_SCHEMAS.map((name) => `schemas/${name}.schema.json`);
   const texts = {
     ...makeProject(ENGINE_VERSION),

@@ -7,17 +7,14 @@ import { ensureSchema } from '../../app/project/schema-line.ts';
 import { makeFirstStarter, makeProfile, type PROJECT_SCHEMAS } from '../../app/project/template.ts';
 import { makePrintable, quoteWord } from '../../base/printable.ts';
 import { formatDocument } from '../../runbook/document/format.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 
 type Schema = (typeof PROJECT_SCHEMAS)[number];
 
-export async function createRunbook(
-  name: string,
-  from: string | undefined,
-  { terminal }: Invocation,
-): Promise<ExitCode> {
+export async function createRunbook({ name, from }: Given<'new'>, { terminal }: Invocation): Promise<ExitCode> {
   if (!NAME.test(name)) {
     throw new UserError(
       `a runbook's name is lower-case letters, digits and dashes, at most 63, a letter first; found ${makePrintable(name, 100)}`,

@@ -4,9 +4,10 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { chooseFormat, readFixtureFile, writeFixtureFile } from '../../app/files/fixture.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
-export async function convertRecording(from: string, to: string, { terminal }: Invocation): Promise<ExitCode> {
+export async function convertRecording({ from, to }: Given<'record'>, { terminal }: Invocation): Promise<ExitCode> {
   chooseFormat(to);
   const { fixture, notes } = readFixtureFile(from);
   writeFixtureFile(to, fixture);

@@ -5,14 +5,14 @@ import { type CheckedFile, checkProject, type ProjectCheck } from '../../app/pro
 import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Given } from '../actions/actions.ts';
 import type { ReportFormat } from '../choices.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { standard } from '../terminal/streams.ts';
 
 export async function validateFiles(
-  paths: readonly string[],
-  format: ReportFormat | undefined,
+  { files: paths, format }: Given<'validate'>,
   { terminal }: Invocation,
 ): Promise<ExitCode> {
   if (format !== undefined && terminal.json)

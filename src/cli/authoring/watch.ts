@@ -11,24 +11,21 @@ import { Watch } from '../../app/project/watch.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { printSummary, SummaryRows } from '../../report/summary.ts';
+import type { Given } from '../actions/actions.ts';
 import { testFiles } from '../commands/test.ts';
 import type { Invocation } from '../invocation.ts';
 import { waitForInterrupt } from '../terminal/signals.ts';
 import { validateFiles } from './validate.ts';
 
-interface WatchOptions {
-  readonly input: readonly string[];
-  readonly simulator: string | undefined;
-}
-
-export async function watchFile(file: string, options: WatchOptions, invocation: Invocation): Promise<ExitCode> {
+export async function watchFile(given: Given<'watch'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
+  const { file } = given;
   if (terminal.json) throw new UserError('watch prints one result after the other; --json is one document');
   if (!existsSync(file)) throw new UserError(`the runbook ${makePrintable(file, 300)} does not exist`);
   const clock = new SystemClock();
   const work = async () => {
     terminal.print(terminal.style('faint', `— ${new Date(clock.now()).toISOString().slice(11, 19)} —`));
-    await runOnce(file, options, invocation);
+    await runOnce(given, invocation);
   };
   const watching = new Watch({
     clock,
@@ -41,19 +38,22 @@ export async function watchFile(file: string, options: WatchOptions, invocation:
 }
 
 /** One round: what fails first is shown, and what follows from it is not run. */
-export async function runOnce(file: string, options: WatchOptions, invocation: Invocation): Promise<ExitCode> {
+export async function runOnce(
+  { file, input, simulator: chosen }: Given<'watch'>,
+  invocation: Invocation,
+): Promise<ExitCode> {
   const { terminal } = invocation;
   try {
-    const valid = await validateFiles([file], undefined, invocation);
+    const valid = await validateFiles({ files: [file], format: undefined }, invocation);
     if (valid !== EXIT.done) return valid;
     const stem = join(dirname(file), basename(file, extname(file)));
     const tests = `${stem}.test.yaml`;
-    const tested = existsSync(tests) ? await testFiles([tests], { explore: false }, invocation) : EXIT.done;
+    const tested = existsSync(tests) ? await testFiles({ files: [tests] }, invocation) : EXIT.done;
     if (tested !== EXIT.done) return tested;
     const loaded = loadRunbook(file, { diagnostics: () => {} });
-    const simulator = options.simulator ?? findSimulator(stem);
+    const simulator = chosen ?? findSimulator(stem);
     const { report } = await dryRun(loaded, {
-      inputs: inputValues(loaded.runbook, { pairs: options.input }),
+      inputs: inputValues(loaded.runbook, { pairs: input }),
       at: Date.now(),
       venue: { kind: 'simulated', ...(simulator === undefined ? {} : { config: readSimulatorFile(simulator) }) },
     });

@@ -11,12 +11,10 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
-export async function adoptOrders(
-  options: { readonly profile: string; readonly by: string; readonly sign: string | undefined },
-  invocation: Invocation,
-): Promise<ExitCode> {
+export async function adoptOrders(options: Given<'account adopt'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal, environment } = invocation;
   const by = requireName('account adopt', options.by);
   const account = await openAccount(readProfileFile(options.profile, terminal), invocation);

@@ -25,10 +25,12 @@ import { takeLease } from '../../journal/shared/lease.ts';
 import type { RunCommand, Shared } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
 interface GivenCommand {
-  readonly step?: string;
+  readonly run: string;
+  readonly step?: string | undefined;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
   /** Where it is not the user of this process. */
@@ -37,12 +39,17 @@ interface GivenCommand {
   readonly sign?: string | undefined;
 }
 
+export const cancelRun = (given: Given<'cancel'>, invocation: Invocation) => sendCommand('cancel', given, invocation);
+export const approveStep = (given: Given<'approve'>, invocation: Invocation) =>
+  sendCommand('approve', given, invocation);
+export const rejectStep = (given: Given<'reject'>, invocation: Invocation) => sendCommand('reject', given, invocation);
+
 export async function sendCommand(
-  run: string,
   what: Exclude<RunCommand, 'kill'>,
   about: GivenCommand,
   invocation: Invocation,
 ): Promise<ExitCode> {
+  const { run } = about;
   const { environment, terminal } = invocation;
   const by = chooseActorName(what, about.by, environment);
   const found = await findNamedRun(run, what, invocation).catch(async (error: unknown) => {
@@ -50,7 +57,7 @@ export async function sendCommand(
     if (place === undefined) throw error;
     return place;
   });
-  if (found !== undefined && 'kind' in found) return cancelUnread(found, { ...about, run, by }, invocation);
+  if (found !== undefined && 'kind' in found) return cancelUnread(found, { ...about, by }, invocation);
   if (found === undefined) throw new UserError(`there is no unfinished run ${makePrintable(run, 100)}`);
   const asked = about.step === undefined ? undefined : await findStep(found, what, about.step, environment);
   const step = asked?.step;

@@ -12,15 +12,12 @@ import { markRestored, restoreStore } from '../../app/stores/restore.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
-export async function backUp(
-  file: string,
-  options: { readonly profile: string | undefined },
-  invocation: Invocation,
-): Promise<ExitCode> {
+export async function backUp({ file, profile }: Given<'backup'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal, state, environment } = invocation;
-  const place = choosePlace(options.profile, invocation);
+  const place = choosePlace(profile, invocation);
   if (place.kind === 'postgres')
     throw new UserError(
       `runbook backup is for a SQLite store; ${makePrintable(describePlace(place), 200)} is backed up with pg_dump, see docs/deployment.md`,
@@ -39,11 +36,7 @@ export async function backUp(
   return EXIT.done;
 }
 
-export async function restore(
-  file: string | undefined,
-  options: { readonly profile: string | undefined; readonly by: string | undefined },
-  invocation: Invocation,
-): Promise<ExitCode> {
+export async function restore(options: Given<'restore'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal, environment } = invocation;
   const who = describeActor(options.by === undefined ? undefined : requireName('restore', options.by));
   const by = who.name;
@@ -51,8 +44,8 @@ export async function restore(
   const request = { who, nowMs: new SystemClock().now(), environment };
   const restored =
     place.kind === 'sqlite'
-      ? await restoreStore({ ...request, place, backup: requireBackup(file) })
-      : await markRestored({ ...request, place: requireNoBackup(file, place) });
+      ? await restoreStore({ ...request, place, backup: requireBackup(options.file) })
+      : await markRestored({ ...request, place: requireNoBackup(options.file, place) });
   const { runs, backupAt, restoredAt, kept, unfinished } = restored;
   const from = new Date(backupAt).toISOString();
   terminal.answer(

@@ -1,8 +1,17 @@
 /** Makes completion scripts for shells from the command table: static text, so that completing starts no process. */
 
+import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { COMMANDS, type Given } from '../actions/actions.ts';
 import type { Shell } from '../choices.ts';
 import type { CommandRow, Options, Takes } from '../command-row.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
+import type { Invocation } from '../invocation.ts';
+
+export async function printCompletion({ shell }: Given<'completion'>, { terminal }: Invocation): Promise<ExitCode> {
+  const script = makeCompletionScript(shell, COMMANDS);
+  terminal.answer({ shell, script }, () => script);
+  return EXIT.done;
+}
 
 /** The script with which `shell` completes the given commands. */
 export function makeCompletionScript(shell: Shell, commands: readonly CommandRow[]): string {

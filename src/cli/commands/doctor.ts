@@ -12,6 +12,7 @@ import { askHeartbeat } from '../../gateway/live/webhook.ts';
 import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import type { DeclaredPositions } from '../../venue/profile/profile.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 
 interface Finding {
@@ -24,17 +25,14 @@ interface Finding {
 /** A larger clock offset than this breaks signatures and look-ups, ms. */
 const WORRYING_OFFSET_MS = 5_000;
 
-export async function examine(
-  options: { readonly profile: string; readonly notify?: boolean | undefined },
-  invocation: Invocation,
-): Promise<ExitCode> {
+export async function examine(options: Given<'doctor'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const profile = readProfileFile(options.profile, terminal);
   const account = await openAccount(profile, invocation);
   try {
     const findings = [
       ...(await collectFindings(account)),
-      ...(options.notify === true ? await testChannels(account, terminal) : []),
+      ...(options.notify ? await testChannels(account, terminal) : []),
     ];
     const ok = findings.every((finding) => finding.ok);
     terminal.answer({ ok, findings }, () =>

@@ -11,22 +11,14 @@ import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Who } from '../../journal/account/acts.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import type { Given } from '../actions/actions.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { interrupts } from '../terminal/signals.ts';
 
-export interface KillOptions {
-  readonly profile: string | undefined;
-  readonly by: string | undefined;
-  readonly reason: string | undefined;
-  readonly sign?: string | undefined;
-  /** Where it is not the user of this process. */
-  readonly who?: Who;
-}
-
 /** `runbook kill`: like `kill`; a signal ends it with the state reached so far. */
-export async function killUntilSignal(options: KillOptions, invocation: Invocation): Promise<ExitCode> {
+export async function killUntilSignal(options: Given<'kill'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const progress: KillProgress = {};
   const off = interrupts.on((signal) => {
@@ -47,7 +39,14 @@ function describeProgress({ engaged, left }: KillProgress): string {
 }
 
 /** Engages the kill switch, cancels everything until nothing is left, and reports what is left. */
-export async function kill(options: KillOptions, invocation: Invocation, progress?: KillProgress): Promise<ExitCode> {
+export async function kill(
+  options: Partial<Given<'kill'>> & {
+    /** Where it is not the user of this process. */
+    readonly who?: Who;
+  },
+  invocation: Invocation,
+  progress?: KillProgress,
+): Promise<ExitCode> {
   const { terminal, environment } = invocation;
   const by = chooseActorName('kill', options.by, environment);
   const who = options.who ?? describeActor(by);
@@ -86,10 +85,7 @@ function describeLeft(left: number): string {
   return `${formatCount(left, 'order')} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
 }
 
-export async function releaseAccount(
-  options: { readonly profile: string; readonly by: string; readonly sign: string | undefined },
-  invocation: Invocation,
-): Promise<ExitCode> {
+export async function releaseAccount(options: Given<'release'>, invocation: Invocation): Promise<ExitCode> {
   const by = requireName('release', options.by);
   const profile = readProfileFile(options.profile, invocation.terminal);
   const released = await release(profile, { who: describeActor(by), sign: options.sign }, invocation);

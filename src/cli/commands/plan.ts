@@ -14,20 +14,14 @@ import type { LimitVerdict, Plan, PlannedRequest, PlanRow, PlanSection } from '.
 import { LOST_ANSWER } from '../../runbook/steps/confirming.ts';
 import { Time, toJson, type Value } from '../../runbook/values.ts';
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 
-export interface PlanOptions {
-  readonly input: readonly string[];
-  readonly inputs: string | undefined;
-  readonly profile: string | undefined;
-  readonly fixtures: string | undefined;
-}
-
-export async function planFile(file: string, options: PlanOptions, { terminal }: Invocation): Promise<ExitCode> {
+export async function planFile(options: Given<'plan'>, { terminal }: Invocation): Promise<ExitCode> {
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures).fixture;
   const profile = options.profile === undefined ? undefined : readProfileFile(options.profile, terminal);
-  const loaded = loadRunbook(file, terminal, profile);
+  const loaded = loadRunbook(options.file, terminal, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs, recorded: fixture?.inputs });
   if (profile !== undefined) noteUnchecked(profile, terminal);
   const plan = planFor(loaded.runbook, inputs, { profile, fixture, now: fixture?.startMs ?? Date.now() });

@@ -28,6 +28,7 @@ import { type Duration, EvaluationFailure, type Expr, NOWHERE, NotKnown, type Va
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import type { Given } from '../actions/actions.ts';
 import { makeEndProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
@@ -37,22 +38,11 @@ import { interrupts } from '../terminal/signals.ts';
 import { isAttended } from '../terminal/streams.ts';
 import { formatPlan } from './plan.ts';
 
-export interface RunOptions {
-  readonly profile: string;
-  readonly input: readonly string[];
-  readonly inputs: string | undefined;
-  readonly record: string | undefined;
-  readonly plan: string | undefined;
-  readonly yes: boolean;
-  readonly step: boolean;
-  readonly until: string | undefined;
-}
-
-export async function runFile(file: string, options: RunOptions, invocation: Invocation): Promise<ExitCode> {
+export async function runFile(options: Given<'run'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   const { until, record } = options;
   const profile = readProfileFile(options.profile, terminal);
-  const loaded = loadRunbook(file, terminal, profile);
+  const loaded = loadRunbook(options.file, terminal, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
   refuseUnready(loaded.runbook, profile);
   refuseUntil(loaded.runbook, until);
@@ -125,7 +115,7 @@ function refuseOtherPlan({ hash }: Plan, approved: string): void {
 }
 
 /** Continues interrupted runs: those named, or every unfinished one that the known stores hold. */
-export async function resumeRuns(names: readonly string[], invocation: Invocation): Promise<ExitCode> {
+export async function resumeRuns({ runs: names }: Given<'resume'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal, state } = invocation;
   // One that cannot be read keeps no other from its process.
   const unread: UserError[] = [];

@@ -6,29 +6,25 @@ import { readScheduled } from '../../app/schedule/timetable.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { drawCalendar } from '../../runbook/schedule/calendar-drawing.ts';
 import { formatPreview, previewSchedule, toPreviewJson } from '../../runbook/schedule/preview.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { readDrawingOption, readTimeOption } from '../option-values.ts';
-
-export interface PreviewOptions {
-  readonly next: string | undefined;
-  readonly from: string | undefined;
-  readonly calendar: string | undefined;
-}
 
 const DEFAULT_NEXT = 20;
 const MOST_NEXT = 10_000;
 
 export async function previewSchedules(
-  paths: readonly string[],
-  options: PreviewOptions,
+  options: Given<'schedule preview'>,
   { terminal }: Invocation,
 ): Promise<ExitCode> {
   const next = readNextOption(options.next);
   const fromMs = options.from === undefined ? Date.now() : readTimeOption('--from', options.from);
   const drawn = options.calendar === undefined ? undefined : readDrawingOption('--calendar', options.calendar);
-  const slots = readScheduled(paths, terminal);
+  const slots = readScheduled(options.files, terminal);
   if (slots.length === 0)
-    throw new UserError(`nothing in ${paths.map((path) => makePrintable(path, 100)).join(', ')} has a schedule`);
+    throw new UserError(
+      `nothing in ${options.files.map((path) => makePrintable(path, 100)).join(', ')} has a schedule`,
+    );
   if (options.calendar !== undefined && drawn !== undefined) {
     const zone =
       slots.flatMap(({ declaration: { when } }) => ('tz' in when && when.tz !== undefined ? [when.tz] : []))[0] ??

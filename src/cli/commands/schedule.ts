@@ -5,35 +5,23 @@ import { SchedulerLog } from '../../app/schedule/log.ts';
 import { planServices, SchedulerProcess, type Serving } from '../../app/schedule/scheduler.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import type { Given } from '../actions/actions.ts';
 import { makeEndProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import { readPortOption } from '../option-values.ts';
 import { interrupts } from '../terminal/signals.ts';
 import { standard } from '../terminal/streams.ts';
 
-export interface ScheduleOptions {
-  readonly profile: readonly string[];
-  readonly port: string | undefined;
-  /** Waits for accounts that other processes hold. */
-  readonly standby: boolean;
-  /** Maximum number of accounts to serve from a shared store. */
-  readonly maxAccounts: string | undefined;
-}
-
 const DEFAULT_PORT = 9464;
 
-export async function runSchedules(
-  paths: readonly string[],
-  options: ScheduleOptions,
-  invocation: Invocation,
-): Promise<ExitCode> {
+export async function runSchedules(options: Given<'schedule'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
   if (options.profile.length === 0)
     throw new UserError('schedule acts for an account: name its profile with --profile FILE');
   const port = readPortOption(options.port, DEFAULT_PORT);
   const profiles = options.profile.map((path) => readProfileFile(path, terminal));
   const serving = chooseServing(profiles, options);
-  const plans = planServices(paths, profiles, terminal);
+  const plans = planServices(options.files, profiles, terminal);
   const log = await SchedulerLog.create((line) => void standard.error.write(line));
   terminal.redactWith((text) => log.redact(text));
   const context = { ...invocation, interrupts, endProcess: makeEndProcess(terminal) };
@@ -44,7 +32,7 @@ export async function runSchedules(
   return exit;
 }
 
-function chooseServing(profiles: readonly Profile[], { standby, maxAccounts: given }: ScheduleOptions): Serving {
+function chooseServing(profiles: readonly Profile[], { standby, maxAccounts: given }: Given<'schedule'>): Serving {
   const shared = profiles.filter(({ store }) => store !== undefined && 'postgres' in store);
   if (shared.length > 0 && shared.length < profiles.length)
     throw new UserError(

@@ -6,6 +6,7 @@ import { exitAfter } from '../../app/process.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { startSimServer } from '../../gateway/simulator/server.ts';
 import { Simulator } from '../../gateway/simulator/simulator.ts';
+import type { Given } from '../actions/actions.ts';
 import { endProcess } from '../exit.ts';
 import type { Invocation } from '../invocation.ts';
 import { readPortOption, readSeedOption } from '../option-values.ts';
@@ -13,14 +14,7 @@ import { waitForInterrupt } from '../terminal/signals.ts';
 
 const DEFAULT_PORT = 8080;
 
-export async function serveSimulator(
-  options: {
-    readonly port: string | undefined;
-    readonly config: string | undefined;
-    readonly seed: string | undefined;
-  },
-  { terminal }: Invocation,
-): Promise<ExitCode> {
+export async function serveSimulator(options: Given<'sim'>, { terminal }: Invocation): Promise<ExitCode> {
   const port = readPortOption(options.port, DEFAULT_PORT);
   const config = options.config === undefined ? {} : readSimulatorFile(options.config);
   const simulator = new Simulator(config, new SystemClock(), readSeedOption(options.seed));

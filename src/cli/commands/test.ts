@@ -10,6 +10,7 @@ import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/dia
 import { formatCount, formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { formatMoney } from '../../report/format.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { readWholeOption } from '../option-values.ts';
 import type { Output } from '../terminal/output.ts';
@@ -18,16 +19,8 @@ import { standard } from '../terminal/streams.ts';
 /** Enough to meet each kind of story, in a few seconds. */
 const DEFAULT_STORIES = 200;
 
-export interface TestOptions {
-  readonly explore: boolean;
-  readonly stories?: string | undefined;
-  readonly writeCase?: string | undefined;
-  readonly format?: string | undefined;
-}
-
 export async function testFiles(
-  files: readonly string[],
-  { explore, stories, writeCase, format }: TestOptions,
+  { files, explore = false, stories, writeCase, format }: Pick<Given<'test'>, 'files'> & Partial<Given<'test'>>,
   { terminal }: Invocation,
 ): Promise<ExitCode> {
   const clock = new SystemClock();

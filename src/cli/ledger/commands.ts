@@ -13,16 +13,16 @@ import { makePrintable } from '../../base/printable.ts';
 import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import { formatText } from '../../report/format.ts';
 import { describeLedger, type LedgerDocument } from '../../report/results/ledger.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
 import { chooseProfile, withLedger } from './account.ts';
 
-interface OfAccount {
-  readonly profile: string | undefined;
-}
-
-export async function showLedger({ profile: file }: OfAccount, invocation: Invocation): Promise<ExitCode> {
+export async function showLedger(
+  { profile: file }: Given<'account ledger'>,
+  invocation: Invocation,
+): Promise<ExitCode> {
   const profile = await chooseProfile(file, invocation);
   const document = await withLedger(profile, invocation, async (of) =>
     describeLedger(profile.account, await openLedger(of), Date.now()),
@@ -32,7 +32,10 @@ export async function showLedger({ profile: file }: OfAccount, invocation: Invoc
 }
 
 /** Folds every journal of the account in the store anew. */
-export async function rebuildLedger({ profile: file }: OfAccount, invocation: Invocation): Promise<ExitCode> {
+export async function rebuildLedger(
+  { profile: file }: Given<'account rebuild'>,
+  invocation: Invocation,
+): Promise<ExitCode> {
   const profile = await chooseProfile(file, invocation);
   const { document, runs } = await withLedger(profile, invocation, async (of) => {
     const { parts, folded } = await loadLedger(of, { anew: true });
@@ -45,7 +48,10 @@ export async function rebuildLedger({ profile: file }: OfAccount, invocation: In
 }
 
 /** Exit 1 where the venue shows fills that no journal has. */
-export async function reconcileLedger({ profile: file }: OfAccount, invocation: Invocation): Promise<ExitCode> {
+export async function reconcileLedger(
+  { profile: file }: Given<'account reconcile'>,
+  invocation: Invocation,
+): Promise<ExitCode> {
   const { terminal } = invocation;
   const profile = await chooseProfile(file, invocation);
   const account = await openAccount(profile, invocation);
@@ -81,16 +87,8 @@ export async function reconcileLedger({ profile: file }: OfAccount, invocation: 
   }
 }
 
-export interface BaselineOptions extends OfAccount {
-  readonly market: string;
-  readonly size: string;
-  readonly price: string | undefined;
-  readonly by: string;
-  readonly sign: string | undefined;
-}
-
 /** States the position of a market: what was before counts no more for its size. */
-export async function stateBaseline(options: BaselineOptions, invocation: Invocation): Promise<ExitCode> {
+export async function stateBaseline(options: Given<'account baseline'>, invocation: Invocation): Promise<ExitCode> {
   const by = requireName('account baseline', options.by);
   const size = readDecimalOption('--size', options.size);
   const price = options.price === undefined ? undefined : readDecimalOption('--price', options.price);

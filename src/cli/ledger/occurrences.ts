@@ -4,6 +4,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readOccurrences } from '../../app/stores/occurrences.ts';
 import { formatSpan } from '../../base/format.ts';
 import { formatIsoTime, formatText } from '../../report/format.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { readWholeOption } from '../option-values.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
@@ -14,12 +15,7 @@ const MOST_SHOWN = 100;
 const STYLES = { started: 'good', skipped: 'warning', missed: 'bad', due: 'plain' } as const;
 
 export async function showSchedule(
-  options: {
-    readonly runbook: string | undefined;
-    readonly from: string | undefined;
-    readonly to: string | undefined;
-    readonly limit: string | undefined;
-  },
+  options: Given<'audit schedule'>,
   { terminal, state }: Invocation,
 ): Promise<ExitCode> {
   const limit = options.limit === undefined ? MOST_SHOWN : readWholeOption('--limit', options.limit);

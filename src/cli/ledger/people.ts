@@ -4,17 +4,15 @@ import { readAccountJournals } from '../../app/stores/account-journals.ts';
 import { formatCsv } from '../../report/export/csv.ts';
 import { formatText } from '../../report/format.ts';
 import { describePersonAct, PERSON_ACTS } from '../../report/results/people.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
-import { readSpan, type TradingOptions } from './trading.ts';
+import { readSpan } from './trading.ts';
 
 const COLUMNS = ['at', 'who', 'how', 'act', 'about', 'run', 'user', 'host', 'terminal', 'account'] as const;
 const HOW = { os: 'operating system', signed: 'signed', claimed: 'only claimed' } as const;
 
-export async function showPeople(
-  options: TradingOptions & { readonly by: string | undefined },
-  { terminal, state }: Invocation,
-): Promise<ExitCode> {
+export async function showPeople(options: Given<'audit people'>, { terminal, state }: Invocation): Promise<ExitCode> {
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = readSpan(options);
   const read = await readAccountJournals(state, (journal, account) => journal.find(account, PERSON_ACTS));
   const acts = read

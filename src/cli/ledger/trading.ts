@@ -13,9 +13,10 @@ import {
   type TradedRun,
   TradedRunFold,
 } from '../../report/trading/blotter.ts';
-import { makePnl, type PnlKey } from '../../report/trading/pnl.ts';
+import { makePnl } from '../../report/trading/pnl.ts';
 import { readTime } from '../../runbook/expression/literals.ts';
-import type { Review } from '../invocation.ts';
+import type { Given } from '../actions/actions.ts';
+import type { Invocation } from '../invocation.ts';
 import type { Output } from '../terminal/output.ts';
 import { formatStyledTable } from '../terminal/text-table.ts';
 
@@ -25,20 +26,17 @@ export interface TradingOptions {
   readonly csv: boolean;
 }
 
-export async function showPnl(
-  options: TradingOptions & { readonly by: string | undefined },
-  review: Review,
-): Promise<ExitCode> {
+export async function showPnl(options: Given<'audit pnl'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   const span = readSpan(options);
-  const by = (options.by ?? 'run') as PnlKey;
+  const { by = 'run' } = options;
   const document = makePnl(await readTradedRuns(review), by, span);
   const columns = [by, 'realized', 'unrealized', 'fees', 'net', 'fills', 'runs'];
   terminal.answer(document, () => formatRows(document.rows, columns, options, terminal) ?? 'nothing was traded');
   return EXIT.done;
 }
 
-export async function showBlotter(options: TradingOptions, review: Review): Promise<ExitCode> {
+export async function showBlotter(options: Given<'audit blotter'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   const document = makeBlotter(await readTradedRuns(review), readSpan(options));
   const columns = [
@@ -59,7 +57,7 @@ export async function showBlotter(options: TradingOptions, review: Review): Prom
 }
 
 /** What each run traded: live runs, or dry-runs where there are no others. */
-async function readTradedRuns(review: Review): Promise<readonly TradedRun[]> {
+async function readTradedRuns(review: Invocation): Promise<readonly TradedRun[]> {
   const runs = await withJournal(review, async (store) => {
     const all = (await store.runs()).toReversed();
     const live = all.filter(({ mode }) => mode === 'live');

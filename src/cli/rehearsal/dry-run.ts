@@ -19,34 +19,19 @@ import { drawRun } from '../../report/drawing/run-chart.ts';
 import { RunDataFold } from '../../report/drawing/run-data.ts';
 import { findLastStep, fromStore } from '../../report/export/run-report.ts';
 import { RunOutlineFold } from '../../report/folds/run.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { readDrawingOption, readSeedOption, readTimeOption, readWholeOption } from '../option-values.ts';
 import type { Output } from '../terminal/output.ts';
 import { showReport } from '../terminal/run-end.ts';
 import { sweepRunbook } from './sweep.ts';
 
-export interface DryRunOptions {
-  readonly fixtures: string | undefined;
-  readonly input: readonly string[];
-  readonly inputs: string | undefined;
-  readonly at: string | undefined;
-  readonly seed: string | undefined;
-  readonly record: string | undefined;
-  readonly simulator: string | undefined;
-  readonly prices: readonly string[];
-  readonly feed: readonly string[];
-  readonly answer: readonly string[];
-  readonly sweep: string | undefined;
-  readonly chart: string | undefined;
-}
-
 export async function dryRunFile(
-  file: string,
-  options: DryRunOptions,
+  options: Given<'dry-run'>,
   { terminal, state, environment }: Invocation,
 ): Promise<ExitCode> {
-  const loaded = loadRunbook(file, terminal);
-  if (options.sweep !== undefined) return sweepSeeds(file, loaded, options, terminal);
+  const loaded = loadRunbook(options.file, terminal);
+  if (options.sweep !== undefined) return sweepSeeds(loaded, options, terminal);
   const chartForm = options.chart === undefined ? undefined : readDrawingOption('--chart', options.chart);
   const fixture = options.fixtures === undefined ? undefined : readFixtureFile(options.fixtures);
   if (fixture !== undefined) refuseBesideFixtures(options);
@@ -88,7 +73,8 @@ export async function dryRunFile(
           `${loaded.runbook.name}: ${formatCount(entries, 'entry', 'entries')}, ${new Date(entry.at).toISOString()} of virtual time`,
         );
     };
-    const onCrash = (error: unknown) => terminal.complain(reportCrash(error, ['dry-run', file], state, environment));
+    const onCrash = (error: unknown) =>
+      terminal.complain(reportCrash(error, ['dry-run', options.file], state, environment));
     const { result, unseen, recording } = await dryRun({
       loaded,
       inputs,
@@ -130,7 +116,7 @@ export async function dryRunFile(
 }
 
 /** The same options, for many seeds and combinations of inputs. */
-function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions, terminal: Output): Promise<ExitCode> {
+function sweepSeeds(loaded: LoadedRunbook, options: Given<'dry-run'>, terminal: Output): Promise<ExitCode> {
   const count = readWholeOption('--sweep', options.sweep ?? '');
   if (count < 1) throw new UserError('--sweep takes the number of runs, at least 1');
   for (const name of ['fixtures', 'record'] as const)
@@ -153,7 +139,7 @@ function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions,
   const one = (name: string, value: string | undefined) => (value === undefined ? [] : [`--${name}`, value]);
   const call = [
     'dry-run',
-    file,
+    options.file,
     ...one('inputs', options.inputs),
     ...one('simulator', options.simulator),
     ...many('prices', options.prices),
@@ -166,7 +152,7 @@ function sweepSeeds(file: string, loaded: LoadedRunbook, options: DryRunOptions,
   return sweepRunbook({ loaded, grid, setup, count, firstSeed, call, chart: options.chart }, terminal);
 }
 
-function refuseBesideFixtures(options: DryRunOptions): void {
+function refuseBesideFixtures(options: Given<'dry-run'>): void {
   const given = (['record', 'simulator', 'prices', 'feed'] as const).filter((name) => {
     const value = options[name];
     return value !== undefined && value.length > 0;

@@ -20,25 +20,17 @@ import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { fromStore } from '../../report/export/run-report.ts';
 import { RunOutlineFold } from '../../report/folds/run.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { readSeedOption } from '../option-values.ts';
 import { showReport } from '../terminal/run-end.ts';
 import { interrupts } from '../terminal/signals.ts';
 
-export interface PaperOptions {
-  readonly profile: string;
-  readonly input: readonly string[];
-  readonly inputs: string | undefined;
-  readonly seed: string | undefined;
-  readonly answer: readonly string[];
-}
-
 export async function runPaper(
-  file: string,
-  options: PaperOptions,
+  options: Given<'paper'>,
   { terminal, state, environment }: Invocation,
 ): Promise<ExitCode> {
-  const loaded = loadRunbook(file, terminal);
+  const loaded = loadRunbook(options.file, terminal);
   const profile = readProfileFile(options.profile, terminal);
   refuseUnready(loaded.runbook, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
@@ -87,7 +79,7 @@ export async function runPaper(
         fold.apply(entry);
         if (entry.type === 'step.started') terminal.progress(`${loaded.runbook.name} on paper: ${entry.step}`);
       },
-      onCrash: (error) => terminal.complain(reportCrash(error, ['paper', file], state, environment)),
+      onCrash: (error) => terminal.complain(reportCrash(error, ['paper', options.file], state, environment)),
     });
     terminal.endProgress();
     await showReport(fromStore(store, run, fold), terminal);

@@ -23,13 +23,8 @@ import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import { makeRunReport, RunFold, type RunReport } from '../../report/folds/run.ts';
 import { formatMoney } from '../../report/format.ts';
 import type { MarketMoney } from '../../report/results/money.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
-
-export interface RehearseOptions {
-  readonly with: string;
-  readonly input: readonly string[];
-  readonly answer: readonly string[];
-}
 
 interface Rehearsed {
   /** As its journal has it. */
@@ -40,8 +35,9 @@ interface Rehearsed {
   readonly changed: RunReport;
 }
 
-export async function rehearseRun(name: string, options: RehearseOptions, invocation: Invocation): Promise<ExitCode> {
+export async function rehearseRun(options: Given<'rehearse'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal, state, environment } = invocation;
+  const name = options.run;
   const changed = loadRunbook(options.with, terminal);
   const entries = await withRuns(invocation, async (store) => readAllEntries(store, (await findRun(store, name)).run));
   const market = readPastMarket(entries);

@@ -96,24 +96,11 @@ function splitLines(said: readonly string[]): readonly string[] {
 function perform({ action, run, step, by, reason }: ActionRequest, invocation: Invocation): Promise<ExitCode> {
   switch (action) {
     case 'kill':
-      return kill(
-        { profile: undefined, by, reason: reason ?? 'from the review page', who: describeVisitor(by) },
-        invocation,
-      );
+      return kill({ by, reason: reason ?? 'from the review page', who: describeVisitor(by) }, invocation);
     case 'approve':
     case 'reject':
     case 'cancel':
-      return sendCommand(
-        run,
-        action,
-        {
-          by,
-          who: describeVisitor(by),
-          ...(step === undefined ? {} : { step }),
-          ...(reason === undefined ? {} : { reason }),
-        },
-        invocation,
-      );
+      return sendCommand(action, { run, step, by, reason, who: describeVisitor(by) }, invocation);
     default:
       return action satisfies never;
   }

@@ -13,6 +13,7 @@ import { SystemClock } from '../../base/clock.ts';
 import { closeServer, listen, readBody } from '../../base/http-server.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { HEADERS } from '../../report/page/shell.ts';
+import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import { readPortOption } from '../option-values.ts';
 import { waitForInterrupt } from '../terminal/signals.ts';
@@ -44,7 +45,7 @@ export interface PageServer {
 }
 
 export async function serveAudit(
-  options: { readonly port: string | undefined; readonly allowActions: boolean },
+  options: Given<'audit serve'>,
   { terminal, state, environment }: Invocation,
 ): Promise<ExitCode> {
   const port = readPortOption(options.port, DEFAULT_PORT);
