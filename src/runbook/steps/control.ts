@@ -84,42 +84,40 @@ const WAIT_READS = [
   }),
 ];
 
+/** What holds for a control step unless its row says otherwise. */
+const CONTROL = {
+  group: 'control',
+  retry: 'none',
+  risk: 'none',
+  yields: 'nothing',
+  yieldsDoc: 'nothing',
+  modifiers: EVERY_STEP,
+} as const;
+
 export const CONTROL_STEPS = {
   let: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Names values for the steps after it in the same block.',
     takes: { kind: 'names', of: ANYTHING },
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
     yieldsDoc: 'nothing; its names are visible to the steps after it in the same block',
     modifiers: PLAIN,
     say: (args: Args<'let'>) => args.names.map(({ name }) => name).join(', '),
   },
   set: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Changes variables declared in vars.',
     takes: { kind: 'names', of: ANYTHING },
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
     modifiers: PLAIN,
     say: (args: Args<'set'>) => args.names.map(({ name }) => name).join(', '),
   },
   assert: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Fails with kind assertion unless the condition is true.',
     takes: CONDITION,
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
-    modifiers: EVERY_STEP,
     say: (args: Args<'assert'>) => args.condition.text,
   },
   wait: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Waits for a length of time or until an instant.',
     takes: {
       kind: 'choice',
@@ -130,15 +128,10 @@ export const CONTROL_STEPS = {
       ],
       accepts: 'a duration, {for: DURATION} or {until: TIME}',
     },
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
-    modifiers: EVERY_STEP,
     say: (args: Args<'wait'>) => (args.kind === 'for' ? args.for.text : `until ${args.until.text}`),
   },
   wait_for: {
-    group: 'control',
+    ...CONTROL,
     summary:
       'Waits until an order, or one of several, has reached a state, or until a condition holds, of values as they are or of a read; fails with kind timeout.',
     takes: {
@@ -185,12 +178,10 @@ export const CONTROL_STEPS = {
       readByOwnId('wait_for', nameAwaited, awaitsOrders),
       ...completeOrder('wait_for', nameAwaited, { applies: awaitsOrders, rounds: countAwaited }),
     ],
-    retry: 'none',
     risk: 'inner',
     yields: 'computed',
     yieldsDoc:
       'the order, or what the read yields; with `any` a record of `which`, the place in the list from 0 of the one that was there first, and `order`',
-    modifiers: EVERY_STEP,
     say: (args: Args<'wait_for'>) =>
       args.kind === 'order'
         ? `${args.order.text} ${args.is} within ${args.within.text}`
@@ -199,7 +190,7 @@ export const CONTROL_STEPS = {
           : `${args.until.text} within ${args.within.text}`,
   },
   for_each: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Runs its steps once for each item of a list, in the order of the list.',
     takes: fields({
       each: need(NAME_SHAPE, 'name of the item'),
@@ -211,15 +202,13 @@ export const CONTROL_STEPS = {
         "values kept from each round; the step's id is then the list of them",
       ),
     }),
-    retry: 'none',
     risk: 'inner',
     yields: 'computed',
     yieldsDoc: 'the list of values that `collect` keeps from each round',
-    modifiers: EVERY_STEP,
     say: (args: Args<'for_each'>) => `${args.each} in ${args.in.text}`,
   },
   repeat: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Repeats its steps, at most `max` times or for at most `for`.',
     takes: fields(
       {
@@ -232,11 +221,7 @@ export const CONTROL_STEPS = {
       },
       { atLeastOne: [['for', 'max']], atMostOne: [['while', 'until']], codes: { atLeastOne: 'loop-without-bound' } },
     ),
-    retry: 'none',
     risk: 'inner',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
-    modifiers: EVERY_STEP,
     say: (args: Args<'repeat'>) =>
       [
         ...(args.every === undefined ? [] : [`every ${args.every.text}`]),
@@ -244,7 +229,7 @@ export const CONTROL_STEPS = {
       ].join(' '),
   },
   parallel: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Runs branches at the same time, or the same steps for each item of a list at the same time.',
     takes: {
       kind: 'choice',
@@ -270,31 +255,26 @@ export const CONTROL_STEPS = {
       ],
       accepts: '{branches, join, on_fail} or {each, in, max, on_fail, do}',
     },
-    retry: 'none',
     risk: 'inner',
-    yields: 'nothing',
     yieldsDoc: 'nothing; the ids of joined branches are visible afterwards',
-    modifiers: EVERY_STEP,
     say: (args: Args<'parallel'>) => (args.kind === 'each' ? `each ${args.each}` : `join ${args.join}`),
   },
   if: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Runs its steps if the condition is true, and those of `else` if it is not.',
     takes: CONDITION,
     beside: {
       do: need(STEPS_SHAPE, 'steps if it is true'),
       else: may(STEPS_SHAPE, 'steps if it is not'),
     },
-    retry: 'none',
     risk: 'inner',
-    yields: 'nothing',
     yieldsDoc:
       'nothing; the ids of its steps are visible afterwards, and there for sure where the other block ends the run',
     modifiers: BLOCK,
     say: ({ cases }: Args<'if'>) => cases[0]?.when.text ?? '',
   },
   switch: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Runs the steps of the first case whose condition is true.',
     takes: {
       kind: 'list',
@@ -307,14 +287,10 @@ export const CONTROL_STEPS = {
         accepts: '{when, do} or {else}',
       },
     },
-    retry: 'none',
     risk: 'inner',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
-    modifiers: EVERY_STEP,
   },
   call: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Runs another runbook, NAME.yaml beside this one.',
     takes: fields({
       runbook: need(
@@ -327,7 +303,6 @@ export const CONTROL_STEPS = {
       ),
       with: may({ kind: 'names', of: ANYTHING }, 'its inputs'),
     }),
-    retry: 'none',
     risk: 'inner',
     yields: 'computed',
     yieldsDoc: 'the outputs of the runbook called',
@@ -335,7 +310,7 @@ export const CONTROL_STEPS = {
     say: (args: Args<'call'>) => args.runbook,
   },
   approve: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Asks a person for approval; fails with kind approval_rejected if it is refused.',
     takes: fields({
       ask: need(TEXT, 'the question'),
@@ -350,30 +325,20 @@ export const CONTROL_STEPS = {
         'reject',
       ),
     }),
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
-    modifiers: EVERY_STEP,
     say: (args: Args<'approve'>) => `by ${args.by.join(' or ')} within ${args.within.text}`,
   },
   notify: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Sends a text to a channel of the profile.',
     takes: fields({
       to: need(CHANNEL, 'name of the channel in the profile'),
       text: need(TEXT, 'the text'),
       severity: may(word(...NOTICE_SEVERITIES), 'how urgent it is, for who receives it', 'info'),
     }),
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
-    modifiers: EVERY_STEP,
     say: (args: Args<'notify'>) => args.to,
   },
   stop: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Ends the run early as stopped, with an outcome word of its own.',
     takes: fields({
       outcome: need(
@@ -382,21 +347,13 @@ export const CONTROL_STEPS = {
       ),
       because: may(TEXT, 'for the reviewer'),
     }),
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
     modifiers: ['id', 'if', 'note'],
     say: (args: Args<'stop'>) => args.outcome,
   },
   fail: {
-    group: 'control',
+    ...CONTROL,
     summary: 'Fails the run.',
     takes: fields({ because: need(TEXT, 'for the reviewer') }),
-    retry: 'none',
-    risk: 'none',
-    yields: 'nothing',
-    yieldsDoc: 'nothing',
     modifiers: ['id', 'if', 'note'],
   },
 } as const satisfies Partial<Record<StepName, StepRow>>;

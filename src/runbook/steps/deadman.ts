@@ -3,7 +3,7 @@ import { SENDS_UNANSWERED } from '../../venue/order/polling.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import { DEADMAN } from '../functions/records.ts';
 import { DURATION, fields, MARKET, need } from '../shapes.ts';
-import { call, READ, type StepRow, WRITE } from './row.ts';
+import { call, READ, READING, type StepRow, WRITE } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
@@ -30,7 +30,7 @@ export const DEADMAN_STEPS = {
     say: (args: Args<'arm_deadman'>) => `${args.timeout.text} in ${args.market.text}`,
   },
   read_deadman: {
-    group: 'venue',
+    ...READING,
     summary: 'Reads the deadman switch.',
     takes: fields({ market: need(MARKET, 'market id') }),
     calls: [
@@ -39,11 +39,8 @@ export const DEADMAN_STEPS = {
         params: (args, values) => ({ market_id: values.text(args.market) }),
       }),
     ],
-    retry: 'read',
-    risk: 'none',
     yields: { kind: 'optional', of: DEADMAN },
     yieldsDoc: 'the deadman switch record; absent when the switch is not armed',
-    modifiers: READ,
     say: (args: Args<'read_deadman'>) => args.market.text,
   },
   disarm_deadman: {

@@ -41,7 +41,7 @@ import {
 } from '../shapes.ts';
 import { AWAITED, endsAtOnce, findAwaited } from './awaited.ts';
 import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills, waitsForRecord } from './confirming.ts';
-import { type Counts, call, given, READ, type StepRow, type Values, WRITE } from './row.ts';
+import { type Counts, call, given, READ, READING, type StepRow, type Values, WRITE } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
@@ -426,7 +426,7 @@ export const ORDER_STEPS = {
     modifiers: READ,
   },
   refresh: {
-    group: 'venue',
+    ...READING,
     summary: 'Reads an order again, or each order of a list.',
     takes: { kind: 'choice', scalar: ORDER_VALUE, list: ORDERS, accepts: 'an order or a list of orders' },
     calls: [
@@ -462,11 +462,8 @@ export const ORDER_STEPS = {
       readByOwnId('refresh', nameRefreshed),
       ...completeOrder('refresh', nameRefreshed, { rounds: countRefreshed }),
     ],
-    retry: 'read',
-    risk: 'none',
     yields: 'computed',
     yieldsDoc: 'the order as it is now, or the list of them',
-    modifiers: READ,
     say: (args: Args<'refresh'>) => (args.kind === 'order' ? args.order.text : args.orders.text),
   },
 } as const satisfies Partial<Record<StepName, StepRow>>;

@@ -24,7 +24,7 @@ import {
 } from '../shapes.ts';
 import type { Expr } from '../values.ts';
 import { completeOrder } from './confirming.ts';
-import { call, given, READ, type StepRow, type Values, WRITE } from './row.ts';
+import { call, given, READING, type StepRow, type Values, WRITE } from './row.ts';
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
@@ -85,29 +85,23 @@ export const READING_STEPS = {
     say: (args: Args<'set_leverage'>) => `${args.leverage.text} in ${args.market.text}`,
   },
   read_account: {
-    group: 'venue',
+    ...READING,
     summary: 'Reads the account record.',
     takes: NOTHING,
     calls: [call('read_account', 'GET /account', { class: 'read', params: () => ({}) })],
-    retry: 'read',
-    risk: 'none',
     yields: ACCOUNT,
     yieldsDoc: 'the account record',
-    modifiers: READ,
   },
   read_tier: {
-    group: 'venue',
+    ...READING,
     summary: 'Reads the volume tier.',
     takes: NOTHING,
     calls: [call('read_tier', 'GET /profile', { class: 'read', params: () => ({}) })],
-    retry: 'read',
-    risk: 'none',
     yields: TIER,
     yieldsDoc: 'the tier status record',
-    modifiers: READ,
   },
   list_orders: {
-    group: 'venue',
+    ...READING,
     summary: 'Lists orders of the account.',
     takes: fields(
       {
@@ -136,14 +130,11 @@ export const READING_STEPS = {
     otherwise: completeOrder('list_orders', (_args, values) => values.each(undefined), {
       rounds: (_step, { placed }) => placed,
     }),
-    retry: 'read',
-    risk: 'none',
     yields: ORDERS,
     yieldsDoc: '`orders`: the list',
-    modifiers: READ,
   },
   list_fills: {
-    group: 'venue',
+    ...READING,
     summary: 'Lists fills of the account, or those of one order.',
     takes: fields({ market: may(MARKET, 'only this market'), order: may(ORDER_OR_ID, 'only this order'), ...period }),
     calls: [
@@ -162,14 +153,11 @@ export const READING_STEPS = {
         params: (args, values) => ({ order_id: values.orderId(args.order as Expr) }),
       }),
     ],
-    retry: 'read',
-    risk: 'none',
     yields: FILLS,
     yieldsDoc: '`fills`: the list',
-    modifiers: READ,
   },
   refresh_session: {
-    group: 'venue',
+    ...READING,
     summary: 'Obtains a new JWT. The engine also does this by itself when it is needed.',
     takes: NOTHING,
     // The gateway inserts the refresh token; it never passes through the engine or the journal.
@@ -180,14 +168,11 @@ export const READING_STEPS = {
         params: () => ({ is_client: true, refresh_token: '' }),
       }),
     ],
-    retry: 'read',
-    risk: 'none',
     yields: 'nothing',
     yieldsDoc: 'nothing',
-    modifiers: READ,
   },
   request: {
-    group: 'venue',
+    ...READING,
     summary: 'Calls a read-only endpoint that the profile declares.',
     takes: fields({
       name: need(
@@ -197,11 +182,8 @@ export const READING_STEPS = {
       with: may({ kind: 'names', of: ANYTHING }, 'its parameters'),
     }),
     // No `calls`: its endpoint is one of the profile, not of the catalogue.
-    retry: 'read',
-    risk: 'none',
     yields: 'computed',
     yieldsDoc: 'the result, of the type the profile declares',
-    modifiers: READ,
     say: (args: Args<'request'>) => args.name,
   },
 } as const satisfies Partial<Record<StepName, StepRow>>;

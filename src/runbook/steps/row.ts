@@ -146,21 +146,14 @@ export interface StepRow {
 }
 
 /** A call of any step, for code that walks the table; `bindCalls` binds it to its step. */
-export interface AnyCall {
-  readonly endpoint: EndpointName;
-  readonly class: CallClass;
+export type AnyCall = Omit<CallRow, 'applies' | 'params' | 'times' | 'draft' | 'waits' | 'sends'> & {
   readonly applies?: (step: never) => boolean;
   readonly params: (args: never, values: never) => object;
   readonly times?: (step: never, counts: Counts) => Times;
-  readonly when?: string;
   readonly draft?: (args: never, values: never) => OrderDraft<unknown>;
-  readonly leg?: string;
-  readonly ofStops?: 'stop_limit' | 'stop_market';
-  readonly everyMs?: number;
   readonly waits?: (step: never) => boolean;
-  readonly alone?: true;
   readonly sends?: (step: never) => number;
-}
+};
 
 export const EVERY_STEP = ['id', 'if', 'timeout', 'catch', 'on_timeout', 'because', 'note'] as const;
 /** Of the step whose name is itself the modifier `if`. */
@@ -168,6 +161,8 @@ export const BLOCK = ['id', 'timeout', 'catch', 'on_timeout', 'because', 'note']
 export const READ = [...EVERY_STEP, 'retry'] as const;
 export const WRITE = [...READ, 'undo'] as const;
 export const PLAIN = ['id', 'if', 'because', 'note'] as const;
+/** What holds for a step that only reads. */
+export const READING = { group: 'venue', retry: 'read', risk: 'none', modifiers: READ } as const;
 
 /** Reads an argument that may be left out. */
 export function given<T, R>(expr: T | undefined, read: (expr: T) => R): R | undefined {
