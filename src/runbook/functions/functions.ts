@@ -28,7 +28,7 @@ import {
   requireShort,
   toDuration,
 } from './evaluation.ts';
-import type { Application, FunctionRow, Shape, Signature } from './function-row.ts';
+import type { Application, FunctionRow, Parameter, Shape, Signature } from './function-row.ts';
 import { FILL, makeRecordType, ORDER } from './records.ts';
 import {
   DURATION,
@@ -56,18 +56,29 @@ const ANY_LIST: Shape = { kind: 'list_of', of: { kind: 'any' } };
 const ANY_MAP: Shape = { kind: 'map_of', of: { kind: 'any' } };
 const SAMPLE_FILLS = 'fills: long 0.3 at 64000, long 0.1 at 64400, short 0.1 at 64100';
 
+/** A signature: its parameters by name, in their order; one that is more than its shape is written out. */
+function takes(
+  parameters: Readonly<Record<string, Shape | Omit<Parameter, 'name'>>>,
+  result: Signature['result'],
+): Signature {
+  const named = Object.entries(parameters).map(([name, of]) => ({ name, ...('shape' in of ? of : { shape: of }) }));
+  return { parameters: named, result };
+}
+
+const EXTREME = [
+  takes({ list: { kind: 'list_of', of: ORDERED } }, SAME),
+  takes({ a: ORDERED, b: { shape: ORDERED, rest: true } }, SAME),
+];
+
 export const FUNCTIONS = {
   abs: {
-    signatures: [
-      { parameters: [{ name: 'x', shape: UNIT }], result: SAME },
-      { parameters: [{ name: 'x', shape: DURATION }], result: DURATION },
-    ],
+    signatures: [takes({ x: UNIT }, SAME), takes({ x: DURATION }, DURATION)],
     doc: 'The number or duration without its sign.',
     examples: [{ expression: 'abs(-3)', value: '3' }],
     apply: ([x]) => (x instanceof Duration ? new Duration(Math.abs(x.ms)) : (x as Decimal).abs()),
   },
   min: {
-    signatures: makeExtremeSignatures(),
+    signatures: EXTREME,
     method: true,
     doc: 'The least of two or more values, or of a list. An empty list fails the step.',
     examples: [
@@ -77,14 +88,14 @@ export const FUNCTIONS = {
     apply: (args, application) => findExtreme(args, -1, application),
   },
   max: {
-    signatures: makeExtremeSignatures(),
+    signatures: EXTREME,
     method: true,
     doc: 'The greatest of two or more values, or of a list. An empty list fails the step.',
     examples: [{ expression: 'max(2, 1.5, 3)', value: '3' }],
     apply: (args, application) => findExtreme(args, 1, application),
   },
   sum: {
-    signatures: [{ parameters: [{ name: 'list', shape: { kind: 'list_of', of: UNIT } }], result: SAME }],
+    signatures: [takes({ list: { kind: 'list_of', of: UNIT } }, SAME)],
     method: true,
     doc: 'The sum of a list of numbers of one unit; 0 for an empty list.',
     examples: [{ expression: '[0.1, 0.2].sum()', value: '0.3' }],
@@ -92,9 +103,9 @@ export const FUNCTIONS = {
   },
   size: {
     signatures: [
-      { parameters: [{ name: 'list', shape: { kind: 'list_of', of: { kind: 'any' } } }], result: INTEGER },
-      { parameters: [{ name: 'map', shape: { kind: 'map_of', of: { kind: 'any' } } }], result: INTEGER },
-      { parameters: [{ name: 'text', shape: TEXT }], result: INTEGER },
+      takes({ list: { kind: 'list_of', of: { kind: 'any' } } }, INTEGER),
+      takes({ map: { kind: 'map_of', of: { kind: 'any' } } }, INTEGER),
+      takes({ text: TEXT }, INTEGER),
     ],
     method: true,
     doc: 'The number of items of a list, of entries of a map or of characters of a text.',
@@ -109,12 +120,9 @@ export const FUNCTIONS = {
   },
   remove: {
     signatures: [
-      {
-        parameters: [
-          { name: 'list', shape: ANY_LIST },
-          { name: 'item', shape: { kind: 'any' } },
-        ],
-        result: {
+      takes(
+        { list: ANY_LIST, item: { kind: 'any' } },
+        {
           kind: 'computed',
           words: 'the same list',
           of: ([list, item]) =>
@@ -122,7 +130,7 @@ export const FUNCTIONS = {
               ? list
               : undefined,
         },
-      },
+      ),
     ],
     method: true,
     doc: 'The list without the item. An order is taken out as the order that it is, whatever became of it.',
@@ -131,7 +139,7 @@ export const FUNCTIONS = {
       (list as readonly Value[]).filter((each) => !areEqual(identify(each), identify(item), text)),
   },
   keys: {
-    signatures: [{ parameters: [{ name: 'map', shape: ANY_MAP }], result: { kind: 'list', of: TEXT } }],
+    signatures: [takes({ map: ANY_MAP }, { kind: 'list', of: TEXT })],
     method: true,
     doc: 'The keys of a map, in the order in which they were added.',
     examples: [{ expression: "keys({'BTC-USD': 1, 'ETH-USD': 2})", value: '["BTC-USD","ETH-USD"]' }],
@@ -139,14 +147,14 @@ export const FUNCTIONS = {
   },
   values: {
     signatures: [
-      {
-        parameters: [{ name: 'map', shape: ANY_MAP }],
-        result: {
+      takes(
+        { map: ANY_MAP },
+        {
           kind: 'computed',
           words: 'a list of its values',
           of: ([map]) => (map?.kind === 'map' ? { kind: 'list', of: map.of } : undefined),
         },
-      },
+      ),
     ],
     method: true,
     doc: 'The values of a map, in the order in which they were added.',
@@ -155,14 +163,14 @@ export const FUNCTIONS = {
   },
   entries: {
     signatures: [
-      {
-        parameters: [{ name: 'map', shape: ANY_MAP }],
-        result: {
+      takes(
+        { map: ANY_MAP },
+        {
           kind: 'computed',
           words: 'a list of records with `key` and `value`',
           of: ([map]) => (map?.kind === 'map' ? { kind: 'list', of: makeEntryType(map.of) } : undefined),
         },
-      },
+      ),
     ],
     method: true,
     doc: 'The entries of a map as records with `key` and `value`, in the order in which they were added.',
@@ -171,15 +179,7 @@ export const FUNCTIONS = {
   },
   tick: {
     cost: COST.division,
-    signatures: [
-      {
-        parameters: [
-          { name: 'price', shape: PRICE },
-          { name: 'market', shape: MARKET, implied: true },
-        ],
-        result: PRICE,
-      },
-    ],
+    signatures: [takes({ price: PRICE, market: { shape: MARKET, implied: true } }, PRICE)],
     late: true,
     doc: 'The price rounded to the nearest tick of the market, halves away from zero. Inside an order the market is that of the order.',
     examples: [{ expression: "tick(64000.4, 'BTC-USD')", value: '64000', given: 'tick 1' }],
@@ -188,15 +188,7 @@ export const FUNCTIONS = {
   },
   lot: {
     cost: COST.division,
-    signatures: [
-      {
-        parameters: [
-          { name: 'size', shape: SIZE },
-          { name: 'market', shape: MARKET, implied: true },
-        ],
-        result: SIZE,
-      },
-    ],
+    signatures: [takes({ size: SIZE, market: { shape: MARKET, implied: true } }, SIZE)],
     late: true,
     doc: 'The size rounded down to a whole number of lots of the market: never more than the given size.',
     examples: [{ expression: "lot(0.12345, 'BTC-USD')", value: '0.1234', given: 'lot 0.0001' }],
@@ -227,15 +219,7 @@ export const FUNCTIONS = {
   ),
   format: {
     cost: COST.division,
-    signatures: [
-      {
-        parameters: [
-          { name: 'x', shape: UNIT },
-          { name: 'places', shape: INTEGER },
-        ],
-        result: TEXT,
-      },
-    ],
+    signatures: [takes({ x: UNIT, places: INTEGER }, TEXT)],
     doc: `The number as a text with this many digits after the point, 0 to ${MOST_PLACES}; zeros are kept, halves are rounded away from zero.`,
     examples: [
       { expression: 'format(64000.5, 2)', value: '64000.50' },
@@ -252,27 +236,27 @@ export const FUNCTIONS = {
     },
   },
   opposite: {
-    signatures: [{ parameters: [{ name: 'side', shape: SIDE }], result: SIDE }],
+    signatures: [takes({ side: SIDE }, SIDE)],
     doc: 'The other side: the side that closes a position of this side.',
     examples: [{ expression: "opposite('long')", value: 'short' }],
     apply: ([side]) => (side === 'long' ? 'short' : 'long'),
   },
   pct: {
     cost: COST.division,
-    signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
+    signatures: [takes({ n: NUMBER }, NUMBER)],
     doc: 'n percent as a ratio.',
     examples: [{ expression: 'pct(3)', value: '0.03' }],
     apply: ([n], application) => requireBounded((n as Decimal).div(100), application.text),
   },
   bps: {
     cost: COST.division,
-    signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: NUMBER }],
+    signatures: [takes({ n: NUMBER }, NUMBER)],
     doc: 'n basis points (hundredths of a percent) as a ratio.',
     examples: [{ expression: 'bps(25)', value: '0.0025' }],
     apply: ([n], application) => requireBounded((n as Decimal).div(10_000), application.text),
   },
   range: {
-    signatures: [{ parameters: [{ name: 'n', shape: INTEGER }], result: { kind: 'list', of: INTEGER } }],
+    signatures: [takes({ n: INTEGER }, { kind: 'list', of: INTEGER })],
     late: true,
     doc: `The whole numbers from 0 to n - 1; n is at most ${LONGEST_LIST}.`,
     examples: [{ expression: 'range(3)', value: '["0","1","2"]' }],
@@ -290,7 +274,7 @@ export const FUNCTIONS = {
     },
   },
   net_size: {
-    signatures: [{ parameters: [{ name: 'fills', shape: FILLS }], result: SIZE }],
+    signatures: [takes({ fills: FILLS }, SIZE)],
     method: true,
     doc: 'The net size of fills: long sizes minus short sizes, so long is positive; 0 without fills.',
     examples: [{ expression: 'net_size(fills)', value: '0.3', given: SAMPLE_FILLS }],
@@ -304,7 +288,7 @@ export const FUNCTIONS = {
   },
   avg_price: {
     cost: COST.division,
-    signatures: [{ parameters: [{ name: 'fills', shape: FILLS }], result: { kind: 'optional', of: PRICE } }],
+    signatures: [takes({ fills: FILLS }, { kind: 'optional', of: PRICE })],
     method: true,
     doc: 'The average price of fills, weighted by size; absent without fills.',
     examples: [{ expression: 'avg_price(fills).orValue(0)', value: '64100', given: SAMPLE_FILLS }],
@@ -318,11 +302,7 @@ export const FUNCTIONS = {
     },
   },
   notional: {
-    signatures: [
-      { parameters: [{ name: 'fills', shape: FILLS }], result: MONEY },
-      { parameters: [{ name: 'orders', shape: ORDERS }], result: MONEY },
-      { parameters: [{ name: 'order', shape: ORDER }], result: MONEY },
-    ],
+    signatures: [takes({ fills: FILLS }, MONEY), takes({ orders: ORDERS }, MONEY), takes({ order: ORDER }, MONEY)],
     method: true,
     doc: 'The sum of price times size: for fills the traded amount, for orders the amount still to be traded (their `size` is the remaining size).',
     examples: [{ expression: 'notional(fills)', value: '32050', given: SAMPLE_FILLS }],
@@ -337,7 +317,7 @@ export const FUNCTIONS = {
     '0.3',
   ),
   [ACCOUNT_POSITION]: {
-    signatures: [{ parameters: [{ name: 'market', shape: MARKET }], result: SIZE }],
+    signatures: [takes({ market: MARKET }, SIZE)],
     late: true,
     doc: 'The position of the account in a market when the step began: over all its runs and what else its ledger knows, long positive. Fails where it is not proven.',
     examples: [{ expression: "account.position('BTC-USD')", value: '0.4', given: 'the account holds long 0.4 BTC' }],
@@ -378,21 +358,21 @@ export const FUNCTIONS = {
   seconds: makeDurationFunction('second', 1000, '7s'),
   hour: {
     cost: COST.calendar,
-    signatures: makeZoneSignatures(INTEGER),
+    signatures: [takes({ time: TIME, zone: { kind: 'zone' } }, INTEGER)],
     doc: 'The hour of the day, 0 to 23, in a time zone.',
     examples: [{ expression: "hour(now, 'Europe/London')", value: '9', given: 'now: 2026-07-06T08:00:00Z' }],
     apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).hour),
   },
   weekday: {
     cost: COST.calendar,
-    signatures: makeZoneSignatures(INTEGER),
+    signatures: [takes({ time: TIME, zone: { kind: 'zone' } }, INTEGER)],
     doc: 'The day of the week in a time zone: 1 is Monday, 7 is Sunday.',
     examples: [{ expression: "weekday(now, 'UTC')", value: '1', given: 'now: 2026-07-06T08:00:00Z' }],
     apply: ([time, zone], application) => new Decimal(toLocalTime(time as Time, zone as string, application).weekday),
   },
   date: {
     cost: COST.calendar,
-    signatures: makeZoneSignatures(TEXT),
+    signatures: [takes({ time: TIME, zone: { kind: 'zone' } }, TEXT)],
     doc: 'The calendar date in a time zone, as YYYY-MM-DD.',
     examples: [
       { expression: "date(now, 'Pacific/Auckland')", value: '2026-07-06', given: 'now: 2026-07-06T08:00:00Z' },
@@ -428,19 +408,6 @@ function identify(item: Value): Value {
   return typeof own === 'string' ? own || id : item;
 }
 
-function makeExtremeSignatures(): readonly Signature[] {
-  return [
-    { parameters: [{ name: 'list', shape: { kind: 'list_of', of: ORDERED } }], result: SAME },
-    {
-      parameters: [
-        { name: 'a', shape: ORDERED },
-        { name: 'b', shape: ORDERED, rest: true },
-      ],
-      result: SAME,
-    },
-  ];
-}
-
 function findExtreme(args: readonly Value[], sign: 1 | -1, application: Application): Value {
   const values = Array.isArray(args[0]) ? (args[0] as readonly Value[]) : args;
   application.spend(COST.item * values.length);
@@ -457,15 +424,7 @@ function makeStepFunction(
 ): FunctionRow {
   return {
     cost: COST.division,
-    signatures: [
-      {
-        parameters: [
-          { name: 'x', shape: UNIT },
-          { name: 'step', shape: UNIT },
-        ],
-        result: { kind: 'same', wholeAs: 1 },
-      },
-    ],
+    signatures: [takes({ x: UNIT, step: UNIT }, { kind: 'same', wholeAs: 1 })],
     doc: `${doc} The step is above zero and has the unit of x.`,
     examples: [{ expression, value }],
     apply: ([x, step], application) => {
@@ -486,7 +445,7 @@ function makePositionFunction(
 ): FunctionRow {
   return {
     cost: COST.division,
-    signatures: [{ parameters: [{ name: 'market', shape: MARKET }], result }],
+    signatures: [takes({ market: MARKET }, result)],
     late: true,
     doc,
     examples: [
@@ -503,23 +462,11 @@ function makePositionFunction(
 function makeDurationFunction(unit: string, ms: number, value: string): FunctionRow {
   return {
     cost: COST.product,
-    signatures: [{ parameters: [{ name: 'n', shape: NUMBER }], result: DURATION }],
+    signatures: [takes({ n: NUMBER }, DURATION)],
     doc: `A duration of n ${unit}s, to the nearest millisecond.`,
     examples: [{ expression: `${unit}s(7)`, value }],
     apply: ([n], application) => toDuration((n as Decimal).times(ms), application.text),
   };
-}
-
-function makeZoneSignatures(result: ValueType): readonly Signature[] {
-  return [
-    {
-      parameters: [
-        { name: 'time', shape: TIME },
-        { name: 'zone', shape: { kind: 'zone' } },
-      ],
-      result,
-    },
-  ];
 }
 
 function addUp(values: readonly Decimal[], application: Application): Decimal {
