@@ -5,15 +5,7 @@
  */
 import { hash as digest } from 'node:crypto';
 import { escapeUnprintable } from '../base/printable.ts';
-import {
-  type BriefEntry,
-  ENTRY_VERSION,
-  type Entry,
-  type EntryBody,
-  type Envelope,
-  isInstant,
-  type JsonObject,
-} from './entry.ts';
+import { ENTRY_VERSION, type Entry, type EntryBody, type Envelope, isInstant, type JsonObject } from './entry.ts';
 import { upgradeEntry } from './entry-v1.ts';
 import { type StoredEntry, StoreError } from './store.ts';
 
@@ -98,42 +90,48 @@ export function readEntry(stored: StoredEntry): Entry {
 }
 
 /**
- * Reads the lines of a run, in sequence, for executing it again. Of most lines it parses only the data, which is half of them: where all
- * before the data is, character for character, what the columns and the lines before say. Any other line is parsed whole.
+ * Reads the lines of a run, in sequence. Of most lines it parses only the data, which is half of them: where all before the data is,
+ * character for character, what the columns and the lines before say. Any other line is parsed whole.
  */
-export class BriefReader {
+export class LineReader {
   /** Hash of the line before. */
   private prev = '';
-  /** The middle of the lines, as `writeOrigin` writes it. */
-  private origin: string | undefined;
+  /** What the lines before say from `boot` to the data, and as `writeOrigin` writes it. */
+  private origin: (Origin & { readonly text: string }) | undefined;
 
   /** Throws StoreError `damaged` as `readEntry`. */
-  read(stored: StoredEntry): BriefEntry {
-    // Rounds that changed nothing are expanded, for which they have to be whole.
-    const data = stored.type === 'round.idle' ? undefined : this.readData(stored);
+  read(stored: StoredEntry): Entry {
+    const entry = this.readAlike(stored) ?? this.readWhole(stored);
     this.prev = stored.hash;
-    if (data === undefined) return this.readWhole(stored);
-    const { seq, at, type, step } = stored;
-    return { seq, at, type, step, data } as BriefEntry;
+    return entry;
   }
 
-  private readData(stored: StoredEntry): object | undefined {
-    const { line } = stored;
-    if (this.origin === undefined || !Number.isSafeInteger(stored.seq) || !isInstant(stored.at)) return undefined;
-    const start = buildLineStart(stored, this.prev, ENTRY_VERSION);
+  private readAlike(stored: StoredEntry): Entry | undefined {
+    const { run, seq, at, type, step, line, hash } = stored;
+    const { prev, origin } = this;
+    if (origin === undefined || !Number.isSafeInteger(seq) || !isInstant(at)) return undefined;
+    const start = buildLineStart(stored, prev, ENTRY_VERSION);
     MONO.lastIndex = start.length;
     if (!line.startsWith(start) || !MONO.test(line)) return undefined;
     const { lastIndex } = MONO;
-    return line.startsWith(this.origin, lastIndex) ? parseLast(line, lastIndex + this.origin.length) : undefined;
+    if (!line.startsWith(origin.text, lastIndex)) return undefined;
+    const data = parseLast(line, lastIndex + origin.text.length);
+    if (data === undefined) return undefined;
+    const mono = Number(line.slice(start.length + MONO_NAME.length, lastIndex));
+    const { boot, epoch, account, def, actor } = origin;
+    const v = ENTRY_VERSION;
+    return { v, run, seq, at, type, step, prev, mono, boot, epoch, account, def, actor, data, hash } as Entry;
   }
 
   private readWhole(stored: StoredEntry): Entry {
     const entry = readEntry(stored);
-    this.origin = writeOrigin(entry);
+    const { boot, epoch, account, def, actor } = entry;
+    this.origin = { boot, epoch, account, def, actor, text: writeOrigin(entry) };
     return entry;
   }
 }
 
+const MONO_NAME = '"mono":';
 const MONO = /"mono":(?:0|[1-9]\d*)(?:\.\d+)?/y;
 
 /** Parses the last field of a line, from its value on; undefined where that is no object, or more fields follow. */

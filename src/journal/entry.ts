@@ -536,10 +536,6 @@ export type EntryOf<T extends EntryType> = Envelope & {
 };
 export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
 
-/** What executing a run again needs of an entry. */
-export type BriefEntryOf<T extends EntryType> = Pick<EntryOf<T>, 'seq' | 'at' | 'step' | 'type' | 'data'>;
-export type BriefEntry = { [T in EntryType]: BriefEntryOf<T> }[EntryType];
-
 /** True for epoch ms that a Date can hold; a forged line must not make a report throw. */
 export function isInstant(at: unknown): boolean {
   return Number.isSafeInteger(at) && Math.abs(at as number) <= 8.64e15;

@@ -20,7 +20,7 @@ import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
-import type { BriefEntry, BriefEntryOf, DataOf, JsonObject } from './entry.ts';
+import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
 import { HeldPositions } from './held-positions.ts';
 
 export interface TrackedOrder {
@@ -152,7 +152,7 @@ export class OrderTracker {
   }
 
   /** Applies one entry; call it in the order of the journal. Entries that concern no order have no effect. */
-  apply(entry: BriefEntry): readonly TrackerChange[] {
+  apply(entry: Entry): readonly TrackerChange[] {
     const changes: TrackerChange[] = [];
     switch (entry.type) {
       case 'run.started':
@@ -189,7 +189,7 @@ export class OrderTracker {
     return changes;
   }
 
-  private applyIntent(entry: BriefEntryOf<'call.intended'>): void {
+  private applyIntent(entry: EntryOf<'call.intended'>): void {
     const { data, at, step } = entry;
     this.intended.set(data.call, data);
     const { intent } = data;
@@ -203,7 +203,7 @@ export class OrderTracker {
     for (const changed of this.watchers) changed.add(tracked);
   }
 
-  private applyAttempt(entry: BriefEntryOf<'call.attempted'>, changes: TrackerChange[]): void {
+  private applyAttempt(entry: EntryOf<'call.attempted'>, changes: TrackerChange[]): void {
     const call = this.intended.get(entry.data.call);
     const { at } = entry;
     switch (call?.endpoint as EndpointName | undefined) {
@@ -223,7 +223,7 @@ export class OrderTracker {
     }
   }
 
-  private applySettled(entry: BriefEntryOf<'call.settled'>, changes: TrackerChange[]): void {
+  private applySettled(entry: EntryOf<'call.settled'>, changes: TrackerChange[]): void {
     const { data, at } = entry;
     const call = this.intended.get(data.call);
     if (call === undefined) return;

@@ -4,7 +4,7 @@ import { dryRun, replayRun } from '../../src/app/run/virtual-run.ts';
 import { Playback } from '../../src/engine/playback/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
-import { RecordedRun } from '../../src/journal/reading.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import type { MarketRules } from '../../src/venue/port.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
@@ -30,8 +30,8 @@ steps:
 const pick = ({ at, type, step, data }: Entry) => JSON.stringify({ at, type, step, data });
 
 /** Plays a record whose process died at its end, up to there. */
-async function playToEnd(run: RecordedRun): Promise<readonly string[]> {
-  const [first] = run as Iterable<Entry> as Iterable<EntryOf<'run.started'>>;
+async function playToEnd(run: readonly Entry[]): Promise<readonly string[]> {
+  const [first] = run as readonly EntryOf<'run.started'>[];
   if (first === undefined) throw new Error('no entries');
   const { markets = {} } = first.data.settings as { readonly markets?: Readonly<Record<string, MarketRules>> };
   const { runbook } = loadedFrom({ file: 'one.yaml', text });
@@ -62,16 +62,16 @@ it('is stored as few entries, which replay and resume read one by one', async ()
     onEntry: (entry) => void appended.push(pick(entry)),
   });
   expect(result.outcome).toBe('succeeded');
-  const recorded = new RecordedRun(await store.read('r'));
-  const { lines } = recorded;
-  expect([...recorded].map(pick)).toEqual(appended);
+  const lines = await store.read('r');
+  const recorded = [...readLines(lines)];
+  expect(recorded.map(pick)).toEqual(appended);
   // 300 s hold 30 heartbeats of 4 entries.
-  const renewed = [...recorded].filter(({ type, data }) => type === 'deadman.moved' && 'timeoutMs' in data);
+  const renewed = recorded.filter(({ type, data }) => type === 'deadman.moved' && 'timeoutMs' in data);
   expect(renewed.length).toBeGreaterThan(25);
   expect(lines.length).toBeLessThan(90);
   await replayRun(recorded, loaded, {});
   const died = lines.findIndex(({ type }) => type === 'round.idle') + 1;
   expect(died).toBeGreaterThan(0);
   for (const end of [died, died + 1, died + 4])
-    expect(await playToEnd(new RecordedRun(lines.slice(0, end)))).toEqual(['open']);
+    expect(await playToEnd([...readLines(lines.slice(0, end))])).toEqual(['open']);
 });

@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { describePaperProcess, endDeadPaperRuns, endPaperRun } from '../../src/app/paper/dead-runs.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { DataOf } from '../../src/journal/entry.ts';
-import { hasEngineEnd, RecordAhead, readAllEntries, readFirstEntry } from '../../src/journal/reading.ts';
+import { hasEngineEnd, readAllEntries, readFirstEntry } from '../../src/journal/reading.ts';
+import { RecordAhead } from '../../src/journal/record-ahead.ts';
+import { readParts } from '../../src/journal/rounds/passed-rounds.ts';
 import { identifyMachineStart } from '../../src/journal/shared/machine.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
@@ -50,7 +52,7 @@ describe('a run on paper', () => {
       data: { outcome: 'failed', reason: expect.stringContaining('ada') },
     });
     expect(await hasEngineEnd(store, 'r')).toBe(false);
-    const played = new RecordAhead(store, 'r', 10);
+    const played = new RecordAhead(readParts(store, 'r', { size: 10 }), 10);
     await played.readOn();
     expect([...played].map(({ type }) => type)).toEqual(['run.started']);
     writer.append('variable.set', { name: 'a', value: '1' });

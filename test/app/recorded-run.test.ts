@@ -1,6 +1,7 @@
 /** Tests what a resume knows of the rounds that it passes over: every request of a run under an approved plan. */
 import { expect, it } from 'vitest';
-import { readRecord } from '../../src/app/run/recorded-run.ts';
+import { RecordToResume } from '../../src/app/run/recorded-run.ts';
+import { readFirstEntry } from '../../src/journal/reading.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { loadedFrom } from '../engine/stage.ts';
 import { newWriter, startedData } from '../journal/sample.ts';
@@ -50,13 +51,14 @@ async function countRequests(bounds: Readonly<Record<string, number>> | undefine
     if (n % 5 === 4) await writer.flush();
   }
   await writer.close();
-  const { entries, isShort } = await readRecord(store, 'r1', () => runbook);
-  expect(isShort).toBe(true);
+  const record = new RecordToResume(store, await readFirstEntry(store, 'r1'), runbook, { ahead: 100, mayPass: true });
+  await record.readOn();
   let count = 0;
-  for (const entry of entries) {
+  for (const entry of record) {
     if (entry.type === 'rounds.passed') count += entry.requests.get('request markets') ?? 0;
     else if (entry.type === 'call.attempted') count += 1;
   }
+  expect(record.isShort).toBe(true);
   return count;
 }
 

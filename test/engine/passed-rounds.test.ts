@@ -17,9 +17,14 @@ import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import { toHead } from '../../src/journal/chain.ts';
 import type { JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
-import { readRecordedRun } from '../../src/journal/reading.ts';
+import { RecordAhead } from '../../src/journal/record-ahead.ts';
 import { appendHeldLines } from '../../src/journal/rounds/held-lines.ts';
-import { readShortenedRun } from '../../src/journal/rounds/passed-rounds.ts';
+import {
+  type PassedRounds,
+  PassedTooMuch,
+  type PassingRules,
+  readParts,
+} from '../../src/journal/rounds/passed-rounds.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
@@ -163,14 +168,18 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
     await time.advanceTo(time.now() + AWAY_MS);
     await appendHeldLines(store, 'r', 1);
     const lines = await store.read('r');
-    const shortened = isShort
-      ? await readShortenedRun(store, 'r', {
-          visit: () => {},
-          mayPass: (rounds) => mayPassRounds(runbook, rounds),
-          countsAll: () => true,
+    const mayPass = (rounds: Pick<PassedRounds, 'step' | 'verbs'>) => mayPassRounds(runbook, rounds);
+    const readRecord = async (passing?: PassingRules) => {
+      const read = new RecordAhead(readParts(store, 'r', { size: 100, ...(passing && { passing }) }), Infinity);
+      await read.readOn();
+      return [...read];
+    };
+    const record = isShort
+      ? await readRecord({ mayPass, countsAll: true }).catch((error) => {
+          if (error instanceof PassedTooMuch) return readRecord();
+          throw error;
         })
-      : undefined;
-    const record = shortened ?? (await readRecordedRun(store, 'r'));
+      : await readRecord();
     for (const each of record) if (each.type === 'rounds.passed') passed += each.next - each.first;
     const next = process(life);
     const clock = new RunClock(next.clock, time.now());

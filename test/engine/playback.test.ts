@@ -579,6 +579,14 @@ describe('the process that takes a run over', () => {
     ]);
   });
 
+  it('keeps nothing of a feed that the record has answered', async () => {
+    const mid: Recorded = ['feed.read', { call: 'steps/a#feed:mid', name: 'mid', value: '1', at: START }, 10];
+    const { playback, feed, run } = play([mid, mid, mid]);
+    for (let n = 0; n < 4; n += 1) feed('mid');
+    await run();
+    expect((playback as unknown as { readonly beyond: readonly unknown[] }).beyond).toHaveLength(1);
+  });
+
   it('reads no feed again that the record has answered', async () => {
     const { playback, feed, done, run } = play([
       ['feed.read', { call: 'steps/a#feed:mid', name: 'mid', value: '1', at: START }, 10],
@@ -642,7 +650,7 @@ describe('the process that takes a run over', () => {
       },
     };
     const { playback, append, run } = play([['notification.sent', { to: 'ops', text: 'one' }], moved('a', 'b')]);
-    const notifier = playback.notifier(inner);
+    const notifier = playback.notifier(() => inner);
     notifier.send('ops', 'of the record', 'steps/a', 'info');
     const say = (text: string) => {
       append('notification.sent', { to: 'ops', text });

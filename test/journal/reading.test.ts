@@ -1,15 +1,10 @@
 /** Tests that reading a long journal leaves the event loop to the rest of the process. */
 import { expect, it } from 'vitest';
 import { readEntry, sealEntry, toHead } from '../../src/journal/chain.ts';
-import type { BriefEntry, Entry } from '../../src/journal/entry.ts';
-import {
-  ReadTooLittle,
-  RecordAhead,
-  RecordedRun,
-  readRecordedRun,
-  readStoredEntries,
-} from '../../src/journal/reading.ts';
-import { readShortenedRun } from '../../src/journal/rounds/passed-rounds.ts';
+import type { Entry } from '../../src/journal/entry.ts';
+import { readLines, readStoredEntries } from '../../src/journal/reading.ts';
+import { ReadTooLittle, RecordAhead } from '../../src/journal/record-ahead.ts';
+import { type PassingRules, readParts } from '../../src/journal/rounds/passed-rounds.ts';
 import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, startedData } from './sample.ts';
@@ -42,25 +37,15 @@ it('gives the event loop a round between the pages of a long journal', async () 
   expect(rounds).toBeGreaterThanOrEqual(pages.length - 1);
 });
 
-it.each(['whole', 'shortened'])('gives it a round after each line of a %s run that it expands', async (of) => {
-  const store = await writeIdleRounds(12);
-  let rounds = 0;
-  let isReading = true;
-  const count = () => {
-    rounds += 1;
-    if (isReading) setImmediate(count);
-  };
-  setImmediate(count);
-  const visits: number[] = [];
-  const visit = ({ type }: Entry) => {
-    if (type === 'round.idle') visits.push(rounds);
-  };
-  if (of === 'whole') await readRecordedRun(store, 'r1', visit);
-  else await readShortenedRun(store, 'r1', { visit, mayPass: () => true, countsAll: () => false });
-  isReading = false;
-  expect(visits.length).toBeGreaterThan(1);
-  expect(new Set(visits).size).toBe(visits.length);
-});
+/** A record of which all is read before the first entry is taken. */
+async function readAll(store: JournalReader, passing?: PassingRules, run = 'r1') {
+  const ahead = 100_000;
+  const record = new RecordAhead(readParts(store, run, { size: ahead, ...(passing && { passing }) }), ahead);
+  await record.readOn();
+  return [...record];
+}
+
+const ALL: PassingRules = { mayPass: () => true, countsAll: false };
 
 async function writeIdleRound(): Promise<readonly StoredEntry[]> {
   return (await writeIdleRounds(1)).read('r1');
@@ -99,12 +84,7 @@ async function passFeeds(rounds: number, perLine: number, keysOf: (round: number
     if (n % perLine === 0) await writer.flush();
   }
   await writer.close();
-  const read = await readShortenedRun(store, 'r1', {
-    visit: () => {},
-    mayPass: () => true,
-    countsAll: () => false,
-  });
-  if (read === undefined) return undefined;
+  const read = await readAll(store, ALL);
   for (const entry of read) if (entry.type === 'rounds.passed') return entry;
   return 'nothing is passed over';
 }
@@ -170,31 +150,8 @@ it('of a line that is cut where no heartbeat is under way, only the readings bef
     await writer.flush();
   }
   await writer.close();
-  const how = { visit: () => {}, mayPass: () => true, countsAll: () => false };
-  const read = await readShortenedRun(store, 'r1', how);
-  const passed = [...(read ?? [])].filter(({ type }) => type === 'rounds.passed');
+  const passed = (await readAll(store, ALL)).filter(({ type }) => type === 'rounds.passed');
   expect(passed).toMatchObject([{ first: 1, next: 9, feeds: [{ value: '8' }] }]);
-});
-
-it('a recorded run gives the same entries each time it is iterated', async () => {
-  const recorded = new RecordedRun(await writeIdleRound());
-  const types = ['run.started', 'step.decided', 'step.decided', 'step.ended'];
-  expect(recorded.lines.map(({ type }) => type)).toEqual(['run.started', 'step.decided', 'round.idle', 'step.ended']);
-  expect([...recorded].map(({ type }) => type)).toEqual(types);
-  expect([...recorded]).toEqual([...recorded]);
-});
-
-it('rounds that cannot be expanded are found before the run is played', async () => {
-  const lines = [...(await writeIdleRound())];
-  const idle = readEntry(lines[2] as StoredEntry) as Extract<Entry, { type: 'round.idle' }>;
-  const forged = sealEntry({ type: 'round.idle', data: { ...idle.data, columns: [] } }, idle, toHead(lines[1])).stored;
-  const read = async (_run: string, { after = 0 } = {}) => lines.slice(after);
-  const visited: string[] = [];
-  const reader = { read } as unknown as JournalReader;
-  await readRecordedRun(reader, 'r1', ({ type }) => visited.push(type));
-  expect(visited).toEqual(['run.started', 'step.decided', 'round.idle', 'step.ended']);
-  lines[2] = forged;
-  await expect(readRecordedRun(reader, 'r1')).rejects.toMatchObject({ reason: 'damaged', sequence: 3 });
 });
 
 /** A reader of one run that has these lines. */
@@ -204,10 +161,7 @@ function readerOf(lines: readonly StoredEntry[]): JournalReader {
 }
 
 async function readBoth(lines: readonly StoredEntry[]) {
-  const pick = ({ seq, at, type, step, data }: BriefEntry) => ({ seq, at, type, step, data });
-  const record = new RecordAhead(readerOf(lines), 'r1', 10);
-  await record.readOn();
-  return { whole: [...new RecordedRun(lines)].map(pick), brief: [...record].map(pick) };
+  return { whole: [...readLines(lines)], ahead: await readAll(readerOf(lines)) };
 }
 
 it('what a replay reads of a line is what the line says, also where its texts look like its data', async () => {
@@ -224,8 +178,8 @@ it('what a replay reads of a line is what the line says, also where its texts lo
   writer.append('call.settled', nested as never, 'steps/"data":');
   await writer.close();
   const lines = [...(await writeIdleRound()), ...(await store.read('r1')).slice(1)];
-  const { whole, brief } = await readBoth(lines);
-  expect(brief).toEqual(whole);
+  const { whole, ahead } = await readBoth(lines);
+  expect(ahead).toEqual(whole);
   expect(whole).toHaveLength(6);
 });
 
@@ -241,9 +195,9 @@ it('of a line that was forged a replay reads what the line says, not its columns
   const behind = { ...second, line: second.line.replace(/}$/, ',"epoch":7}') };
   for (const forged of [inData, inKey, inColumns, inVersion, inType, inMono, behind]) {
     // The second of two lines: of the first a replay parses all.
-    const { whole, brief } = await readBoth([first as StoredEntry, second, forged, ...rest.slice(1)]);
+    const { whole, ahead } = await readBoth([first as StoredEntry, second, forged, ...rest.slice(1)]);
     expect(whole[2]).toMatchObject({ type: 'step.decided', data: { value: false } });
-    expect(brief).toEqual(whole);
+    expect(ahead).toEqual(whole);
   }
 });
 
@@ -258,13 +212,26 @@ it.each([
   const last = lines.at(-1) as StoredEntry;
   const line = forge(last.line);
   lines[lines.length - 1] = { ...last, line, ...(line.includes('NaN') ? { at: Number.NaN } : {}) };
-  const record = new RecordAhead(readerOf(lines), 'r1', 10);
+  const record = new RecordAhead(readParts(readerOf(lines), 'r1', { size: 10 }), 10);
   await record.readOn();
   const types: string[] = [];
   expect(() => {
     for (const { type } of record) types.push(type);
   }).toThrow(expect.objectContaining({ reason: 'damaged' }));
   expect(types).toEqual(['run.started', 'step.decided', 'step.decided']);
+});
+
+it('rounds that cannot be expanded are damaged, and the lines before them are played', async () => {
+  const lines = [...(await writeIdleRound())];
+  const idle = readEntry(lines[2] as StoredEntry) as Extract<Entry, { type: 'round.idle' }>;
+  lines[2] = sealEntry({ type: 'round.idle', data: { ...idle.data, columns: [] } }, idle, toHead(lines[1])).stored;
+  const record = new RecordAhead(readParts(readerOf(lines), 'r1', { size: 10 }), 10);
+  await record.readOn();
+  const types: string[] = [];
+  expect(() => {
+    for (const { type } of record) types.push(type);
+  }).toThrow(expect.objectContaining({ reason: 'damaged', sequence: 3 }));
+  expect(types).toEqual(['run.started', 'step.decided']);
 });
 
 it('of a record that is read while it is played no more is in memory than the turns ahead need', async () => {
@@ -275,7 +242,7 @@ it('of a record that is read while it is played no more is in memory than the tu
     pages.push(after);
     return lines.slice(after, after + limit).map((line, index) => ({ ...line, seq: after + index + 1 }));
   };
-  const record = new RecordAhead({ read } as unknown as JournalReader, 'r1', 10);
+  const record = new RecordAhead(readParts({ read } as unknown as JournalReader, 'r1', { size: 10 }), 10);
   const entries = record[Symbol.iterator]();
   expect(() => entries.next()).toThrow(ReadTooLittle);
   const again = record[Symbol.iterator]();

@@ -103,11 +103,16 @@ export interface LiveParts {
   readonly writer: JournalWriter;
   readonly anchorer: Anchorer;
   readonly gate: LimitFactsFold;
-  readonly observers: readonly ((entry: Entry) => void)[];
+}
+
+/** The orders of a run, and what its limits know of it. */
+export interface RunBook {
+  readonly tracker: OrderTracker;
+  readonly gate: LimitFactsFold;
 }
 
 /** The journal of a resumed run: where it ends, and its row, which is completed when the run ends. */
-export interface JournalSoFar {
+interface JournalSoFar {
   readonly head: ChainHead;
   readonly row: RunRow | undefined;
 }
@@ -128,15 +133,29 @@ export class LiveAssembly {
     this.bars = bars;
   }
 
+  makeBook(): RunBook {
+    const { gates, ledger } = this.host;
+    const { profile, bars } = this;
+    const tracker = new OrderTracker({ absenceHorizonMs: profile.ambiguityWindowMs });
+    const listOthers = () => ({
+      killed: bars.killed !== undefined,
+      working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
+      ledger: { sums: ledger, gates: [...new Set([...gates, gate])] },
+    });
+    const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, listOthers, findPriceFeed(profile));
+    return { tracker, gate };
+  }
+
   /** `observers`: called for every entry after the limits' facts. */
   makeParts(
     runbook: CheckedRunbook,
     clock: RunClock,
-    observers: LiveParts['observers'],
+    { tracker, gate }: RunBook,
+    observers: readonly ((entry: Entry) => void)[],
     soFar?: JournalSoFar,
   ): LiveParts {
-    const { account, lease, voice, gates, ledger } = this.host;
-    const { run, profile, bars } = this;
+    const { account, lease, voice } = this.host;
+    const { run, profile } = this;
     const writer = new JournalWriter(account.store, {
       run,
       account: profile.account,
@@ -152,21 +171,8 @@ export class LiveAssembly {
       ...(soFar?.row === undefined ? {} : { row: soFar.row }),
     });
     const anchorer = new Anchorer(writer, { run, clock, ...makeAnchoring(account, voice) });
-    const tracker = new OrderTracker({ absenceHorizonMs: profile.ambiguityWindowMs });
-    const listOthers = () => ({
-      killed: bars.killed !== undefined,
-      working: [...gates].flatMap((other) => (other === gate ? [] : other.workingOrders())),
-      ledger: { sums: ledger, gates: [...new Set([...gates, gate])] },
-    });
-    const gate: LimitFactsFold = new LimitFactsFold(tracker, profile.markets, listOthers, findPriceFeed(profile));
-    const all = [(entry: Entry) => gate.apply(entry), ...observers];
-    return { clock, writer, anchorer, gate, observers: all, log: new RunLog(writer, tracker, all) };
-  }
-
-  /** The same parts with the orders of the replayed record. */
-  withTracker(parts: LiveParts, tracker: OrderTracker): LiveParts {
-    parts.gate.useBook(tracker);
-    return { ...parts, log: new RunLog(parts.writer, tracker, parts.observers) };
+    const log = new RunLog(writer, tracker, [(entry: Entry) => gate.apply(entry), ...observers]);
+    return { clock, writer, anchorer, gate, log };
   }
 
   /** The path of requests to the venue. */

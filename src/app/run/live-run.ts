@@ -12,12 +12,12 @@ import type { OperatorCommand } from '../../engine/ports.ts';
 import { type RunningRun, type RunResult, startRun } from '../../engine/run.ts';
 import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { summarizeRun } from '../../gateway/limits/run-ledger.ts';
-import { type ChainVerdict, toHead } from '../../journal/chain.ts';
+import { ChainCheck, type ChainVerdict, readEntry, toHead } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { foldEntries } from '../../journal/reading.ts';
+import { foldEntries, readFirstEntry, readStoredEntries } from '../../journal/reading.ts';
 import { appendHeldLines } from '../../journal/rounds/held-lines.ts';
 import { recallKills } from '../../journal/shared/account-guard.ts';
-import { type RunRow, StoreError } from '../../journal/store.ts';
+import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
 import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunOutlineFold, type RunProgress } from '../../report/folds/run.ts';
@@ -47,7 +47,7 @@ import {
 import { RunMessages } from './messages.ts';
 import { PlanAlarm } from './plan-alarm.ts';
 import { RunProgressReport, reportSlowStart } from './progress.ts';
-import { type RecordToPlay, readRecord, readWholeRecord } from './recorded-run.ts';
+import { playRecord, RecordToResume } from './recorded-run.ts';
 import { act } from './virtual-run.ts';
 
 /** Interval for commands and the kill switch, ms. */
@@ -169,43 +169,30 @@ export class LiveRun {
     const { run } = this;
     // A contradiction does not prevent cancels.
     this.bars.contradiction = await findContradiction(account);
-    let pinned: LoadedRunbook | undefined;
-    const load = (started: EntryOf<'run.started'>) => {
-      refuseOlderVersion(started, 'resume');
-      pinned ??= loadPinned(started.data.sources, this.host.voice);
-      return pinned;
-    };
     await appendHeldLines(account.store, run, this.host.lease.epoch);
-    const record = await readRecord(account.store, run, (started) => load(started).runbook);
-    const { first, last } = record.facts;
-    const changed = describeChange(record.chain);
-    if (first?.type !== 'run.started')
-      throw new UserError(`run ${makePrintable(run, 100)} does not begin with run.started`, EXIT.failed, 'damaged');
-    // Another process may have ended it since it was listed.
-    if (last?.type === 'run.ended' && last.data.outcome !== 'halted')
-      throw new UserError(`run ${run} has ended: ${last.data.outcome}; nothing was sent`, EXIT.failed, HAS_ENDED);
-    const loaded = load(first);
+    const first = await readFirstEntry(account.store, run);
+    refuseOlderVersion(first, 'resume');
+    const loaded = loadPinned(first.data.sources, this.host.voice);
+    const last = await account.store.last(run);
+    if (last !== undefined) this.refuseEnded(readEntry(last));
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
     this.bars.wasBefore = ({ at }) => at < first.data.startedAt;
     await readKillSwitch(account, this.bars);
-    this.killTold = record.facts.acts.some(({ data }) => data.command === 'kill');
-    this.bars.contradiction ??=
-      changed && `JOURNAL_CONTRADICTED: ${changed}, so it cancels what is open and places nothing`;
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
     this.bars.contradiction ??= await this.compareOrders(loaded);
     if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
-    this.messages.recall(record.facts.acts);
     const parts = { loaded, inputs, first, row: await account.store.run(run) };
     try {
-      await this.play(record, parts).catch(async (error) => {
-        if (!(error instanceof Divergence) || !record.isShort) throw error;
-        await this.play(await readWholeRecord(account.store, run), parts);
-      });
+      await playRecord(
+        (how) => new RecordToResume(account.store, first, loaded.runbook, how),
+        (record) => this.play(record, parts),
+      );
     } catch (error) {
       if (!(error instanceof Divergence)) throw error;
+      const changed = await findChange(account.store, run);
       const why =
         changed === undefined
           ? ` by this version: ${makePrintable(error.message, 400)}. Use the version that began it (${first.data.engine})`
@@ -218,23 +205,25 @@ export class LiveRun {
     }
   }
 
+  /** Another process may have ended it since it was listed. */
+  private refuseEnded(last: Entry): void {
+    if (last.type === 'run.ended' && last.data.outcome !== 'halted')
+      throw new UserError(`run ${this.run} has ended: ${last.data.outcome}; nothing was sent`, EXIT.failed, HAS_ENDED);
+  }
+
   /** Plays the record and takes the run over. Throws Divergence where the engine differs from it: then nothing was taken over. */
-  private async play(
-    { entries, facts, last, isShort }: RecordToPlay,
-    { loaded, inputs, first, row }: ToResume,
-  ): Promise<void> {
-    const { account } = this.host;
+  private async play(record: RecordToResume, { loaded, inputs, first, row }: ToResume): Promise<void> {
+    const { account, voice } = this.host;
     this.fold = new RunOutlineFold();
     this.planAlarm = this.makePlanAlarm();
-    this.foldIsWhole = !isShort;
-    const { clock, away, aheadMs } = facts.time.compute(account.clock);
-    const fresh = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers(), { head: toHead(last), row });
-    const playback = new Playback(entries, {
+    const { gate } = this.assembly.makeBook();
+    const playback = new Playback(record, {
       markets: this.profile.markets,
       absenceHorizonMs: this.profile.ambiguityWindowMs,
       resume: true,
+      readOn: () => record.readOn(),
       observe: (entry) => {
-        fresh.gate.apply(entry);
+        gate.apply(entry);
         this.fold.apply(entry);
         this.noteSwitch(entry);
         this.messages.apply(entry);
@@ -242,26 +231,40 @@ export class LiveRun {
       },
       observePassed: (passed) => this.planAlarm.pass(passed),
     });
-    const parts = this.assembly.withTracker(fresh, playback.log.tracker);
-    const { log } = parts;
-    const client = this.assembly.makeClient(parts);
+    const { tracker } = playback.log;
+    gate.useBook(tracker);
+    let notifier: RunNotifier;
     const running = startRun(makeSetup(this.run, loaded.runbook, inputs, first.data), {
       venue: playback.venue,
       clock: playback.clock,
       log: playback.log,
-      notifier: playback.notifier(this.makeNotifier(parts)),
+      notifier: playback.notifier(() => notifier),
       onCrash: this.host.onCrash,
     });
     playback.commandsTo((command) => running.command(command));
     playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
     playback.storeMovedTo((event) => running.storeMoved(event));
     playback.resumedTo((awayThen) => running.takenUp(awayThen));
-    try {
-      await playback.play(running.done);
-    } catch (error) {
-      parts.anchorer.close();
-      throw error;
+    await playback.play(running.done);
+    const { facts, chain, last } = record;
+    if (facts.last !== undefined) this.refuseEnded(facts.last);
+    this.foldIsWhole = !record.isShort;
+    this.killTold = facts.acts.some(({ data }) => data.command === 'kill');
+    this.messages.recall(facts.acts);
+    const changed = describeChange(chain.end());
+    if (changed !== undefined && this.bars.contradiction === undefined) {
+      this.bars.contradiction = `JOURNAL_CONTRADICTED: ${changed}, so it cancels what is open and places nothing`;
+      voice.complain(this.bars.contradiction);
     }
+    const { clock, away, aheadMs } = facts.time.compute(account.clock);
+    const observers = this.makeObservers();
+    const parts = this.assembly.makeParts(loaded.runbook, clock, { tracker, gate }, observers, {
+      head: toHead(last),
+      row,
+    });
+    const { log } = parts;
+    const client = this.assembly.makeClient(parts);
+    notifier = this.makeNotifier(parts);
     await new Promise<void>((resolve) =>
       account.clock.arrive(() => {
         playback.takeOver({
@@ -555,7 +558,7 @@ export class LiveRun {
       { process: describeProcess(), account: this.profile.account },
     );
     this.assembly.startRecording(loaded, inputs, { clock, seed });
-    const parts = this.assembly.makeParts(loaded.runbook, clock, this.makeObservers());
+    const parts = this.assembly.makeParts(loaded.runbook, clock, this.assembly.makeBook(), this.makeObservers());
     parts.log.append('run.started', started);
     const venue = this.assembly.makeClient(parts);
     const running = startRun(makeSetup(this.run, loaded.runbook, inputs, started), {
@@ -600,7 +603,7 @@ export class LiveRun {
     if (entry.type === 'deadman.moved') this.switchMs = entry.data.timeoutMs ?? Number.POSITIVE_INFINITY;
   }
 
-  private makeObservers(): LiveParts['observers'] {
+  private makeObservers(): readonly ((entry: Entry) => void)[] {
     const { host, run, fold } = this;
     const telling = new RunProgressReport(run, host.voice, fold);
     return [
@@ -634,6 +637,12 @@ interface ToResume {
   readonly inputs: Readonly<Record<string, Value>>;
   readonly first: EntryOf<'run.started'>;
   readonly row: RunRow | undefined;
+}
+
+async function findChange(store: JournalReader, run: string): Promise<string | undefined> {
+  const chain = new ChainCheck();
+  for await (const stored of readStoredEntries(store, run)) chain.add(stored);
+  return describeChange(chain.end());
 }
 
 /** What was changed in a run's journal since it was written; undefined where nothing was. */

@@ -1,67 +1,80 @@
-/** Reads what a process that resumes a run needs of its journal: the record to play, and facts that it must know before that. */
+/**
+ * Executes the record of a run again while it is read, for a replay and for a resume. Nothing is sent meanwhile, so it is begun once more
+ * where it turns out that more of the record is needed than was read.
+ */
+import { Divergence } from '../../engine/playback/playback.ts';
 import { mayPassRounds } from '../../engine/steps/passing.ts';
-import { ChainCheck, type ChainVerdict } from '../../journal/chain.ts';
+import { ChainCheck } from '../../journal/chain.ts';
 import type { Entry, EntryOf } from '../../journal/entry.ts';
-import { readRecordedRun } from '../../journal/reading.ts';
-import { type PassedRounds, readShortenedRun } from '../../journal/rounds/passed-rounds.ts';
-import type { JournalReader, StoredEntry } from '../../journal/store.ts';
+import { ReadTooLittle, RecordAhead } from '../../journal/record-ahead.ts';
+import { PassedTooMuch, type PassingRules, readParts } from '../../journal/rounds/passed-rounds.ts';
+import type { JournalReader } from '../../journal/store.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { ResumedTimeFold } from './resumed-clock.ts';
 
-export interface RecordToPlay {
+/** How many lines of a record are in memory at first: enough for nearly every turn, and few enough to be let go before V8 moves them. */
+const LINES_AHEAD = 512;
+
+/** How a record is read: how many lines at least are in memory, and whether rounds that changed nothing may be left out. */
+export interface HowToRead {
+  readonly ahead: number;
+  readonly mayPass: boolean;
+}
+
+/** Opens a record and plays it; once more where a turn has more entries than were read, and where the engine needs rounds that were left out. */
+export async function playRecord<R extends RecordAhead, T>(
+  open: (how: HowToRead) => R,
+  play: (record: R) => Promise<T>,
+): Promise<T> {
+  for (let how: HowToRead = { ahead: LINES_AHEAD, mayPass: true }; ; ) {
+    const record = open(how);
+    try {
+      await record.readOn();
+      return await play(record);
+    } catch (error) {
+      const lacksRounds = error instanceof PassedTooMuch || (error instanceof Divergence && record.isShort);
+      // A turn of more entries, as of hundreds of branches.
+      if (error instanceof ReadTooLittle) how = { ...how, ahead: how.ahead * 8 };
+      else if (how.mayPass && lacksRounds) how = { ...how, mayPass: false };
+      else throw error;
+    }
+  }
+}
+
+/** All of a record, for a replay. */
+export function openRecord(store: JournalReader, run: string, { ahead }: HowToRead): RecordAhead {
+  return new RecordAhead(readParts(store, run, { size: ahead }), ahead);
+}
+
+/** A record with what a process that resumes its run has to know once it is played. */
+export class RecordToResume extends RecordAhead {
   readonly facts: RecordedFacts;
-  readonly entries: Iterable<Entry | PassedRounds>;
-  readonly last: StoredEntry | undefined;
-  /** Whether it lacks rounds that changed nothing: where the engine does not pass over them, the whole record has to be played. */
-  readonly isShort: boolean;
   /** Of all lines, also of those that are not played. */
-  readonly chain: ChainVerdict;
+  readonly chain: ChainCheck;
+
+  /** `first`: the run's first entry, `runbook`: what it executes. */
+  constructor(
+    store: JournalReader,
+    { run, data }: EntryOf<'run.started'>,
+    runbook: CheckedRunbook,
+    { ahead, mayPass }: HowToRead,
+  ) {
+    const facts = new RecordedFacts();
+    const chain = new ChainCheck();
+    const countsAll = Object.keys(data.bounds?.requests ?? {}).some(
+      (name) => name.endsWith(' /cancel_all_after') || name.startsWith('request '),
+    );
+    const passing: PassingRules = { mayPass: (rounds) => mayPassRounds(runbook, rounds), countsAll };
+    const look = chain.add.bind(chain);
+    super(readParts(store, run, { size: ahead, look, ...(mayPass ? { passing } : {}) }), ahead, (entry) =>
+      facts.apply(entry),
+    );
+    this.facts = facts;
+    this.chain = chain;
+  }
 }
 
-/** Reads the whole record. Throws StoreError `damaged` at an unreadable line. */
-export async function readWholeRecord(store: JournalReader, run: string): Promise<RecordToPlay> {
-  const facts = new RecordedFacts();
-  const chain = new ChainCheck();
-  const entries = await readRecordedRun(store, run, (entry, stored) => {
-    facts.apply(entry);
-    chain.add(stored);
-  });
-  return { facts, entries, last: entries.lines.at(-1), isShort: false, chain: chain.end() };
-}
-
-/**
- * Reads the record without the rounds that need not be played. `load` gives the runbook of a run's first entry.
- */
-export async function readRecord(
-  store: JournalReader,
-  run: string,
-  load: (first: EntryOf<'run.started'>) => CheckedRunbook,
-): Promise<RecordToPlay> {
-  const facts = new RecordedFacts();
-  const chain = new ChainCheck();
-  let runbook: CheckedRunbook | undefined;
-  const short = await readShortenedRun(store, run, {
-    look: (stored) => chain.add(stored),
-    visit: (entry) => facts.apply(entry),
-    mayPass: (rounds) => {
-      const { first } = facts;
-      if (first?.type !== 'run.started') return false;
-      runbook ??= load(first);
-      return mayPassRounds(runbook, rounds);
-    },
-    countsAll: () => {
-      const bounds = facts.first?.type === 'run.started' ? facts.first.data.bounds?.requests : undefined;
-      return Object.keys(bounds ?? {}).some(
-        (name) => name.endsWith(' /cancel_all_after') || name.startsWith('request '),
-      );
-    },
-  });
-  if (short === undefined) return readWholeRecord(store, run);
-  return { facts, entries: short, last: short.last, isShort: short.isShort, chain: chain.end() };
-}
-
-export class RecordedFacts {
-  first: Entry | undefined;
+class RecordedFacts {
   last: Entry | undefined;
   readonly time = new ResumedTimeFold();
   readonly acts: EntryOf<'operator.acted'>[] = [];
@@ -69,7 +82,6 @@ export class RecordedFacts {
   private readonly settled = new Set<string>();
 
   apply(entry: Entry): void {
-    this.first ??= entry;
     this.last = entry;
     this.time.apply(entry);
     if (entry.type === 'operator.acted') this.acts.push(entry);

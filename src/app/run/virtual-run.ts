@@ -19,9 +19,9 @@ import type { SimulatorConfig } from '../../gateway/simulator/config/config.ts';
 import { type Books, type MarketPrices, SIMULATED_PRICE, Simulator } from '../../gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { Transport } from '../../gateway/transport.ts';
-import type { BriefEntry, DataOf, Entry, EntryOf, EntryType } from '../../journal/entry.ts';
+import type { DataOf, Entry, EntryOf, EntryType } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
-import { ReadTooLittle, RecordAhead } from '../../journal/reading.ts';
+import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import { RunLog } from '../../journal/run-log.ts';
 import type { JournalReader, JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
@@ -39,6 +39,7 @@ import { type Answer, findAnswer } from '../rehearsal/answers.ts';
 import { findMiddle } from '../rehearsal/past-market.ts';
 import { getFeedValue } from '../rehearsal/recorded-market.ts';
 import { buildStartedData, makeSetup } from './first-entry.ts';
+import { type HowToRead, openRecord, playRecord } from './recorded-run.ts';
 
 export interface DryRun {
   readonly loaded: LoadedRunbook;
@@ -167,39 +168,34 @@ export interface Replayed {
   readonly divergence?: Divergence;
 }
 
-/** How many lines of a record are in memory at first: enough for nearly every turn, and few enough to be let go before V8 moves them. */
-const LINES_AHEAD = 512;
-
-/** The same of a run in a store, which is read while it is executed. `ahead`: how many lines at least are in memory. */
+/** The same of a run in a store, which is read while it is executed. */
 export async function replayStoredRun(
   store: JournalReader,
   first: EntryOf<'run.started'>,
   loaded: LoadedRunbook,
   inputs: Readonly<Record<string, Value>>,
-  ahead = LINES_AHEAD,
 ): Promise<Replayed> {
-  const record = new RecordAhead(store, first.run, ahead);
-  const played = new Map<EntryType, number>();
-  let last: EntryType | undefined;
-  const observe = ({ type }: Entry) => {
-    last = type;
-    played.set(type, (played.get(type) ?? 0) + 1);
-  };
-  try {
-    await record.readOn();
-    await playAgain(first, record, loaded, inputs, { observe, readOn: () => record.readOn() });
-    return { played, last };
-  } catch (error) {
-    if (error instanceof Divergence) return { played, last, divergence: error };
-    if (!(error instanceof ReadTooLittle)) throw error;
-    // A turn of more entries, as of hundreds of branches.
-    return replayStoredRun(store, first, loaded, inputs, ahead * 8);
-  }
+  const open = (how: HowToRead) => openRecord(store, first.run, how);
+  return playRecord(open, async (record) => {
+    const played = new Map<EntryType, number>();
+    let last: EntryType | undefined;
+    const observe = ({ type }: Entry) => {
+      last = type;
+      played.set(type, (played.get(type) ?? 0) + 1);
+    };
+    try {
+      await playAgain(first, record, loaded, inputs, { observe, readOn: () => record.readOn() });
+      return { played, last };
+    } catch (error) {
+      if (error instanceof Divergence) return { played, last, divergence: error };
+      throw error;
+    }
+  });
 }
 
 async function playAgain(
   first: EntryOf<'run.started'>,
-  entries: Iterable<BriefEntry>,
+  entries: Iterable<Entry | PassedRounds>,
   loaded: LoadedRunbook,
   inputs: Readonly<Record<string, Value>>,
   reading: Pick<PlaybackOptions, 'observe' | 'readOn'> = {},

@@ -1,5 +1,5 @@
 /** Turns recorded answers into what the `VenuePort` gives: of a call, of a declared request, of a feed. */
-import type { BriefEntryOf, DataOf } from '../../journal/entry.ts';
+import type { DataOf, EntryOf } from '../../journal/entry.ts';
 import type { EndpointName, Result } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, RejectionCause, RequestOutcome } from '../../venue/port.ts';
 
@@ -15,7 +15,7 @@ export function toFeedValue(data: DataOf<'feed.read'>): FeedValue | undefined {
 }
 
 /** The outcome that a `call.settled` entry recorded. */
-export function toOutcome(entry: BriefEntryOf<'call.settled'>): CallOutcome {
+export function toOutcome(entry: EntryOf<'call.settled'>): CallOutcome {
   const { data, at } = entry;
   const times = { settledAt: at, ...(data.sentAt === undefined ? {} : { sentAt: data.sentAt }) };
   switch (data.kind) {
@@ -50,7 +50,7 @@ export function toOutcome(entry: BriefEntryOf<'call.settled'>): CallOutcome {
   }
 }
 
-export function toRequestOutcome(entry: BriefEntryOf<'call.settled'>): RequestOutcome {
+export function toRequestOutcome(entry: EntryOf<'call.settled'>): RequestOutcome {
   const { kind, message, failure, retryAfterMs, result } = entry.data;
   if (kind === 'confirmed') return { kind, result };
   return {

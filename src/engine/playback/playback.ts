@@ -6,7 +6,7 @@
 import { type Clock, VirtualClock } from '../../base/clock.ts';
 import { isSameJson, toCanonicalJson } from '../../base/json.ts';
 import { RelayClock } from '../../base/relay-clock.ts';
-import type { Away, BriefEntry, BriefEntryOf, DataOf, Entry, EntryType, ProcessFact } from '../../journal/entry.ts';
+import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../../journal/entry.ts';
 import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
@@ -46,6 +46,13 @@ interface OpenCall {
   attempts: number;
 }
 
+interface WaitingFeed {
+  readonly call: string;
+  readonly settle: (value: FeedValue | undefined) => void;
+  /** Reads it at the takeover, where the record has no answer: each reading is journaled when it is answered. */
+  readonly ask: (takeover: Takeover) => void;
+}
+
 /** The live parts that continue the run when the record ends before the run does. */
 export interface Takeover {
   /** Appends an entry that the run's tracker has folded already. */
@@ -66,7 +73,7 @@ export interface PlaybackOptions {
   readonly absenceHorizonMs?: number;
   /** True where the run continues after the end of the record; false for a replay, which must end with it. */
   readonly resume: boolean;
-  /** Called with every recorded entry as it is played; where it reads more than a BriefEntry has, they have to be whole. */
+  /** Called with every recorded entry as it is played. */
   readonly observe?: (entry: Entry) => void;
   /** Awaited between turns, where the entries are read while they are played. */
   readonly readOn?: () => Promise<void> | undefined;
@@ -78,18 +85,18 @@ export class Playback {
   readonly log: RunJournal;
   readonly venue: VenuePort;
   readonly clock: RelayClock;
-  private readonly first: BriefEntryOf<'run.started'>;
-  private readonly rest: Iterator<BriefEntry | PassedRounds, undefined>;
+  private readonly first: EntryOf<'run.started'>;
+  private readonly rest: Iterator<Entry | PassedRounds, undefined>;
   /** The entry that is played next; undefined at the end of the record. */
-  private next: BriefEntry | PassedRounds | undefined;
+  private next: Entry | PassedRounds | undefined;
   /** The number of the line that was played last. */
   private playedTo = 0;
   private readonly options: PlaybackOptions;
   private readonly time: VirtualClock;
   private readonly open = new Map<string, OpenCall>();
-  private readonly feeds: { readonly call: string; readonly settle: (value: FeedValue | undefined) => void }[] = [];
+  private readonly feeds: WaitingFeed[] = [];
   private readonly requests = new Map<string, (outcome: RequestOutcome) => void>();
-  /** What the run does after the end of the record, in sequence: held back until the takeover. */
+  /** What the run does after the end of the record, in sequence, and feeds that wait for their reading: held back until the takeover. */
   private readonly beyond: ((takeover: Takeover) => void)[] = [];
   /** Sweeps that keep new orders of the account back and have not ended where the record ends. */
   private readonly keepingBack = new Set<Promise<unknown>>();
@@ -106,7 +113,7 @@ export class Playback {
   private onResumed: (away: Away | undefined) => void = () => {};
 
   /** `entries` are taken one by one as they are played, so they need not be in memory together; a resume may leave rounds out. */
-  constructor(entries: Iterable<BriefEntry | PassedRounds>, options: PlaybackOptions) {
+  constructor(entries: Iterable<Entry | PassedRounds>, options: PlaybackOptions) {
     this.rest = entries[Symbol.iterator]();
     const first = this.rest.next().value;
     if (first?.type !== 'run.started') throw new Error('a journal begins with run.started');
@@ -137,19 +144,22 @@ export class Playback {
     this.onCommand = receive;
   }
 
-  /** A notifier that does not send recorded messages again. Messages after the end of the record are sent at the takeover. */
-  notifier(inner: Notifier): Notifier {
+  /**
+   * A notifier that does not send recorded messages again. Messages after the end of the record are sent at the takeover. `inner` is not
+   * asked for before that.
+   */
+  notifier(inner: () => Notifier): Notifier {
     return {
       send: (...notice) => {
-        if (this.takeover !== undefined) inner.send(...notice);
-        else if (!this.wasRecorded) this.beyond.push(() => inner.send(...notice));
+        if (this.takeover !== undefined) inner().send(...notice);
+        else if (!this.wasRecorded) this.beyond.push(() => inner().send(...notice));
       },
       settled: () => {
-        if (this.takeover !== undefined) return inner.settled?.();
+        if (this.takeover !== undefined) return inner().settled?.();
         // A recorded end has waited for what the record shows.
         if (this.nextRecorded() !== undefined) return undefined;
         return new Promise((resolve) => {
-          this.beyond.push(() => void Promise.resolve(inner.settled?.()).then(resolve));
+          this.beyond.push(() => void Promise.resolve(inner().settled?.()).then(resolve));
         });
       },
     };
@@ -251,7 +261,7 @@ export class Playback {
       if (!this.mayContinue(step, type)) return;
       this.beyond.push(({ keep }) => keep(type, data, step, actor));
       // The tracker must fold it now; the entry is sealed at the takeover.
-      this.log.tracker.apply({ ...this.first, type, data, step, at: this.time.now() } as BriefEntry);
+      this.log.tracker.apply({ ...this.first, type, data, step, at: this.time.now() } as Entry);
       return;
     }
     if (recorded.type !== type || recorded.step !== step || !isSameJson(recorded.data, data)) {
@@ -271,7 +281,7 @@ export class Playback {
   }
 
   /** The next entry that the engine must match. Gateway entries that wake nothing are played on the way. */
-  private nextRecorded(): BriefEntry | undefined {
+  private nextRecorded(): Entry | undefined {
     for (let { next } = this; next !== undefined; next = this.next) {
       if (next.type === 'rounds.passed') {
         this.problem ??= notPassed(next);
@@ -315,14 +325,14 @@ export class Playback {
   }
 
   /** `at`: when the run folded it, epoch ms. */
-  private take(entry: BriefEntry, at = entry.at): void {
+  private take(entry: Entry, at = entry.at): void {
     this.playedTo = entry.seq;
     this.moveOn();
-    this.options.observe?.(entry as Entry);
+    this.options.observe?.(entry);
     this.log.tracker.apply(at === entry.at ? entry : { ...entry, at });
   }
 
-  private deliver(entry: BriefEntry): void {
+  private deliver(entry: Entry): void {
     this.take(entry);
     if ((entry.type === 'call.intended' || entry.type === 'call.settled') && isFeedRequest(entry.data.call)) return;
     switch (entry.type) {
@@ -339,9 +349,12 @@ export class Playback {
         if (entry.data.by === 'limits') return;
         const index = this.feeds.findIndex((each) => each.call === entry.data.call);
         const [feed] = index === -1 ? [] : this.feeds.splice(index, 1);
-        if (feed === undefined)
+        if (feed === undefined) {
           this.problem ??= new Divergence(entry.seq, entry.step, formatBrief(entry), 'no such feed was read');
-        else feed.settle(toFeedValue(entry.data));
+          return;
+        }
+        this.beyond.splice(this.beyond.indexOf(feed.ask), 1);
+        feed.settle(toFeedValue(entry.data));
         return;
       }
       case 'operator.acted':
@@ -364,7 +377,7 @@ export class Playback {
     }
   }
 
-  private settle(entry: BriefEntryOf<'call.settled'>): void {
+  private settle(entry: EntryOf<'call.settled'>): void {
     const request = this.requests.get(entry.data.call);
     if (request !== undefined) {
       this.requests.delete(entry.data.call);
@@ -414,14 +427,9 @@ export class Playback {
       feed: (name, key, step) => {
         if (this.takeover !== undefined) return this.takeover.venue.feed(name, key, step);
         return new Promise((resolve) => {
-          this.feeds.push({ call: makeFeedId(name, key, step), settle: resolve });
-          this.beyond.push(({ venue }) => {
-            // Only where the record has no answer: each reading is journaled when it is answered.
-            const waiting = this.feeds.findIndex((each) => each.settle === resolve);
-            if (waiting === -1) return;
-            this.feeds.splice(waiting, 1);
-            void venue.feed(name, key, step).then(resolve);
-          });
+          const ask = ({ venue }: Takeover) => void venue.feed(name, key, step).then(resolve);
+          this.feeds.push({ call: makeFeedId(name, key, step), settle: resolve, ask });
+          this.beyond.push(ask);
         });
       },
       request: (name, params, id, step) => {
@@ -475,7 +483,7 @@ function notPassed({ seq, step, first, next }: PassedRounds): Divergence {
  * The step, at or around `step`, that an internal error of the build which wrote the journal ended: only then is an end without an
  * error recorded. Undefined where the entry says nothing of the kind.
  */
-function findFailed(recorded: BriefEntry, step: string): string | undefined {
+function findFailed(recorded: Entry, step: string): string | undefined {
   const isMistake = recorded.type === 'step.ended' && recorded.data.outcome === 'failed' && !('error' in recorded.data);
   return isMistake && step.startsWith(recorded.step) ? recorded.step : undefined;
 }
@@ -489,12 +497,12 @@ const SILENT: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a gateway entry answers nothing that the engine waits for. */
-function isSilent(entry: BriefEntry): boolean {
+function isSilent(entry: Entry): boolean {
   if (entry.type === 'call.intended' || entry.type === 'call.settled') return isFeedRequest(entry.data.call);
   if (entry.type === 'feed.read') return entry.data.by === 'limits';
   return SILENT.has(entry.type);
 }
 
-function formatBrief(entry: BriefEntry): string {
+function formatBrief(entry: Entry): string {
   return `${entry.type} ${toCanonicalJson(entry.data)}`;
 }

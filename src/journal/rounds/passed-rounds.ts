@@ -6,7 +6,7 @@
 import { settle } from '../../base/clock.ts';
 import { readEntry } from '../chain.ts';
 import { type DataOf, type Entry, type EntryOf, isFeedRequest, type Json } from '../entry.ts';
-import { readStoredEntries } from '../reading.ts';
+import { readPages } from '../reading.ts';
 import type { JournalReader, StoredEntry } from '../store.ts';
 import { expandEntry, listFeedsRead, nameFeed } from './round-line.ts';
 import { HEARTBEAT_STEP, makeRoundPath, parseHeartbeat } from './round-shape.ts';
@@ -56,103 +56,71 @@ interface Line {
 }
 
 /** A line, from its entry of this place on. */
-interface KeptLine {
+export interface KeptLine {
   readonly type: 'kept';
   readonly stored: StoredEntry;
   readonly from: number;
 }
 
-/** A run without the rounds that a resume passes over; each iteration parses its lines anew. */
-export class ShortenedRun implements Iterable<Entry | PassedRounds> {
-  private readonly parts: readonly (KeptLine | PassedRounds)[];
-  readonly last: StoredEntry | undefined;
+export type RecordPart = KeptLine | PassedRounds;
 
-  constructor(parts: readonly (KeptLine | PassedRounds)[], last: StoredEntry | undefined) {
-    this.parts = parts;
-    this.last = last;
-  }
-
-  /** Whether it lacks any. */
-  get isShort(): boolean {
-    return this.parts.some(({ type }) => type === 'rounds.passed');
-  }
-
-  *[Symbol.iterator](): Generator<Entry | PassedRounds> {
-    for (const part of this.parts) {
-      if (part.type === 'rounds.passed') {
-        yield part;
-        continue;
-      }
-      let place = 0;
-      for (const entry of expandEntry(readEntry(part.stored))) {
-        if (place >= part.from) yield entry;
-        place += 1;
-      }
-    }
-  }
+export interface PassingRules {
+  /** Whether rounds may be passed over, by the path of their loop and the verbs of their steps. */
+  readonly mayPass: (rounds: Pick<PassedRounds, 'step' | 'verbs'>) => boolean;
+  /** Whether heartbeats, and requests that feeds send, are counted, for which every line is expanded. */
+  readonly countsAll: boolean;
 }
 
-export interface ShortReading {
+export interface PartsReading {
+  /** How many lines are read at a time. */
+  readonly size: number;
   /** Called with each line, in sequence. */
   readonly look?: (stored: StoredEntry) => void;
-  /** Called with the entry of each line that is kept, rounds that changed nothing as the one entry they are. */
-  readonly visit: (entry: Entry) => void;
-  /** Whether rounds may be passed over, by the path of their loop and the verbs of their steps; asked after the first entry. */
-  readonly mayPass: (rounds: Pick<PassedRounds, 'step' | 'verbs'>) => boolean;
-  /** Whether heartbeats, and requests that feeds send, are counted, for which every line is expanded; asked with it. */
-  readonly countsAll: () => boolean;
+  /** Absent where every round is to be executed. */
+  readonly passing?: PassingRules;
 }
 
-/**
- * Reads the stored lines of a run. Undefined where lines were left out that are needed: the run has to be read whole. Throws
- * StoreError `damaged` at an unreadable line that is kept.
- */
-export async function readShortenedRun(
+/** Lines were left out that are needed: the run has to be read whole. */
+export class PassedTooMuch extends Error {}
+
+/** Reads the stored lines of a run as what is to be executed of it. Throws PassedTooMuch. */
+export async function* readParts(
   store: JournalReader,
   run: string,
-  { look, visit, ...about }: ShortReading,
-): Promise<ShortenedRun | undefined> {
-  const parts: (KeptLine | PassedRounds)[] = [];
+  { size, look, passing }: PartsReading,
+): AsyncGenerator<readonly RecordPart[]> {
   let stretch: Stretch | undefined;
-  let last: StoredEntry | undefined;
   let sinceTurn = 0;
-  const keep = (stored: StoredEntry, from = 0) => {
-    const entry = readEntry(stored);
-    expandEntry(entry).next();
-    visit(entry);
-    parts.push({ type: 'kept', stored, from });
-  };
-  const endStretch = async () => {
-    if (stretch === undefined) return true;
-    await settle();
-    const { passed, kept } = stretch.cut();
-    if (passed === undefined && !stretch.isWhole) return false;
-    if (passed !== undefined) parts.push(passed.rounds);
-    for (const [index, stored] of kept.entries()) {
-      // Each of these lines is expanded: together they would hold the event loop for longer than a page does.
-      await settle();
-      keep(stored, index === 0 ? passed?.entries : 0);
+  for await (const page of readPages(store, run, size)) {
+    const parts: RecordPart[] = [];
+    for (const stored of page) {
+      look?.(stored);
+      sinceTurn += stored.line.length;
+      // Others get a turn within a page of long lines.
+      if (sinceTurn > TURN) {
+        sinceTurn = 0;
+        await settle();
+      }
+      if (stretch?.take(stored) === true) continue;
+      if (stretch !== undefined) parts.push(...(await endStretch(stretch)));
+      stretch = passing === undefined ? undefined : Stretch.begin(stored, passing);
+      if (stretch === undefined) parts.push({ type: 'kept', stored, from: 0 });
     }
-    stretch = undefined;
-    return true;
-  };
-  for await (const stored of readStoredEntries(store, run)) {
-    last = stored;
-    look?.(stored);
-    sinceTurn += stored.line.length;
-    // Others get a turn within a page of long lines.
-    if (sinceTurn > TURN) {
-      sinceTurn = 0;
-      await settle();
-    }
-    if (stretch?.take(stored) === true) continue;
-    if (!(await endStretch())) return undefined;
-    // The first of these loads the runbook.
-    if (stored.type === 'round.idle') await settle();
-    stretch = Stretch.begin(stored, about);
-    if (stretch === undefined) keep(stored);
+    yield parts;
   }
-  return (await endStretch()) ? new ShortenedRun(parts, last) : undefined;
+  if (stretch !== undefined) yield await endStretch(stretch);
+}
+
+async function endStretch(stretch: Stretch): Promise<readonly RecordPart[]> {
+  await settle();
+  const { passed, kept } = stretch.cut();
+  await settle();
+  if (passed === undefined && !stretch.isWhole) throw new PassedTooMuch('lines were left out that are needed');
+  const lines = kept.map((stored, index): KeptLine => {
+    const from = index === 0 ? (passed?.entries ?? 0) : 0;
+    return { type: 'kept', stored, from };
+  });
+  return passed === undefined ? lines : [passed.rounds, ...lines];
 }
 
 /** Lines that follow each other and stand for rounds of one loop; those that are certain to be passed over are let go. */
@@ -185,7 +153,7 @@ class Stretch {
   }
 
   /** Undefined where a line does not stand for rounds that may be passed over. */
-  static begin(stored: StoredEntry, { mayPass, countsAll }: Omit<ShortReading, 'visit'>): Stretch | undefined {
+  static begin(stored: StoredEntry, { mayPass, countsAll }: PassingRules): Stretch | undefined {
     if (stored.type !== 'round.idle' || stored.step === HEARTBEAT_STEP) return undefined;
     const first = readEntry(stored);
     if (first.type !== 'round.idle' || first.data.loop !== stored.step) return undefined;
@@ -195,7 +163,7 @@ class Stretch {
     const begun = first.data.entries.filter(({ type }) => type === 'step.started');
     const verbs = new Set(begun.map(({ data }) => String(data['verb'])));
     if (!mayPass({ step: stored.step, verbs })) return undefined;
-    const stretch = new Stretch(first, begins.at, verbs, countsAll() ? new Map() : undefined);
+    const stretch = new Stretch(first, begins.at, verbs, countsAll ? new Map() : undefined);
     stretch.add(stored);
     return stretch;
   }
