@@ -1,6 +1,6 @@
 /**
  * Ends a program whose reader has gone (`npm run simulate | head`), as the system ends other programs then: at once, in silence,
- * with 141. Going on would be hours of work for no reader, and a code that tells of findings would be wrong about what was not done.
+ * with 141. Going on would be hours of work for no reader, and a code that reports findings would be wrong about what was not done.
  */
 import process from 'node:process';
 

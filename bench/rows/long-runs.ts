@@ -1,4 +1,7 @@
-/** Measures row 22: what a run of a month needs, from hours of virtual time of a loop that reads once a second and finds nothing. */
+/**
+ * Measures row 22: what a run of a month needs, from hours of virtual time of a loop that reads once a second and finds nothing; and
+ * row 22b: what the resume of a run of many orders needs.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,13 +10,13 @@ import type { VirtualClock } from '../../src/base/clock.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import type { RunRow } from '../../src/journal/store.ts';
+import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { updateRow } from '../../src/journal/writer.ts';
 import { World } from '../../test/app/live-host.ts';
 import { PRICE_FEED } from '../../test/engine/stage.ts';
-import { writeArmedWatch, writeCountingWatch, writeWatch } from '../runbooks.ts';
+import { writeArmedWatch, writeCountingWatch, writeManyOrders, writeWatch } from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
 import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
@@ -22,6 +25,7 @@ import { measureTrial, pickCold } from './trials.ts';
 const HOUR = 3600;
 const HOURS = 6;
 const DAY = 24;
+const ORDERS = 10_000;
 /** Six hours in thirty days. */
 const IN_A_MONTH = (30 * 24) / HOURS;
 
@@ -111,16 +115,22 @@ const recoveries = new Map<string, Promise<Recovery>>();
 /** Resumes, in a process of its own, a run that died after this many hours. */
 function measureRecovery(hours: number, write = writeWatch): Promise<Recovery> {
   const name = `${write.name}-died-${hours}`;
-  const measured = recoveries.get(name) ?? recover(name, write(hours * HOUR));
+  const measured = recoveries.get(name) ?? recover(name, write(hours * HOUR), ({ type }) => type === 'round.idle');
   recoveries.set(name, measured);
   return measured;
 }
 
-async function recover(name: string, text: string): Promise<Recovery> {
+/** The same of a run that died in the last of its rounds, each of which placed and cancelled orders. */
+function measureRecoveryOfOrders(orders: number): Promise<Recovery> {
+  return recover(`orders-died-${orders}`, writeManyOrders(orders), ({ type }) => type === 'call.attempted');
+}
+
+/** `isLast`: the last such line is the last that the run wrote. */
+async function recover(name: string, text: string, isLast: (stored: StoredEntry) => boolean): Promise<Recovery> {
   const memory = new MemoryStore();
   await execute(loadRunbook(text), memory, 'died');
   const all = await memory.read('died');
-  const lines = all.slice(0, all.findLastIndex(({ type }) => type === 'round.idle') + 1);
+  const lines = all.slice(0, all.findLastIndex(isLast) + 1);
   const file = join(getWorkFolder(), `${name}.db`);
   const store = await openSqliteStore(file);
   const row = lines.map(readEntry).reduce<RunRow | undefined>(updateRow, undefined);
@@ -248,5 +258,14 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     excellent: 1.25,
     measure: async () =>
       (await measureRecovery(DAY, writeCountingWatch)).tookMs / (await measureRecovery(1, writeCountingWatch)).tookMs,
+  },
+  {
+    id: '22b',
+    what: `resume of a run that has placed ${ORDERS} orders: most memory`,
+    against: `of one that has placed ${ORDERS / 10}`,
+    pass: 1.5,
+    excellent: 1.25,
+    measure: async () =>
+      (await measureRecoveryOfOrders(ORDERS)).peakMb / (await measureRecoveryOfOrders(ORDERS / 10)).peakMb,
   },
 ];

@@ -80,6 +80,9 @@ export interface VenueCall<E extends EndpointName = EndpointName> {
   readonly purpose?: string;
 }
 
+/** How long a write may take. */
+export type WriteLimits = { readonly [name in 'answerMs' | 'deadlineAt']: VenueCall[name] | undefined };
+
 /** A row that cannot be read; with the client order id where it shows which order of the run it is. */
 export interface UnreadOrder {
   readonly clientOrderId?: string;

@@ -9,7 +9,7 @@ import { BIN, folder } from './command.ts';
 const here = folder();
 here.write('one.yaml', 'runbook: one\ndsl: 1\nsteps:\n  - wait: 1s\n');
 
-/** Runs it while nobody reads the stream; what the other one says, and the exit code. */
+/** Runs it while no one reads the stream; what the other one says, and the exit code. */
 async function runUnread(unread: 'stdout' | 'stderr', words: readonly string[]) {
   const child = spawn(process.execPath, words, { cwd: here.path, stdio: ['ignore', 'pipe', 'pipe'] });
   child[unread].destroy();

@@ -23,7 +23,7 @@ import {
   SWITCH_TRIES,
   stepDeadman,
 } from '../../venue/deadman.ts';
-import type { CallOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
+import type { CallOutcome, VenueCall, VenuePort, WriteLimits } from '../../venue/port.ts';
 import type { DeadmanRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
@@ -55,9 +55,6 @@ interface Lease extends DeadmanRequirement {
   /** The step of its own runbook after which it ends; a step of the same name in a called runbook is another. */
   readonly releaseAfter: { readonly id: string; readonly globals: RunbookGlobals } | undefined;
 }
-
-/** How long a step's write about the switch may take. */
-export type WriteLimits = { readonly [name in 'answerMs' | 'deadlineAt']: VenueCall[name] | undefined };
 
 /** What waits for the store, among the attempts whose waits are progress. */
 const STORE = 'store';

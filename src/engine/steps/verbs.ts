@@ -14,9 +14,8 @@ import { CATALOGUE, type EndpointName, getEndpoint, type Params, type Result } f
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { Pages } from '../../venue/pages.ts';
-import type { CallClass, CallOutcome, VenueCall } from '../../venue/port.ts';
+import type { CallClass, CallOutcome, VenueCall, WriteLimits } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
-import type { WriteLimits } from '../deadman/heartbeat.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
 import { asHandle, type OrderHandle } from '../orders/handles.ts';
