@@ -65,6 +65,7 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
   command.description(row.summary).summary(row.summary).addHelpText('after', `\nExample:\n  runbook ${row.example}`);
   for (const [name, each] of Object.entries(row.arguments)) command.addArgument(makeArgument(name, each));
   for (const [name, each] of Object.entries(row.options)) command.addOption(makeOption(name, each));
+  if (('run' in row.arguments || 'runs' in row.arguments) && !('profile' in row.options)) refuseProfile(root, command);
   command.action(async () => {
     const { json, quiet, color, state } = root.opts();
     const args = Object.keys(row.arguments).map((name, index) => [name, command.processedArgs[index]] as const);
@@ -74,6 +75,17 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
       globals: { json: json === true, quiet: quiet === true, color: color !== false, state },
     });
   });
+}
+
+/** A command about runs takes no profile: each of them has its own in its journal. */
+function refuseProfile(root: Command, command: Command): void {
+  command.addOption(new Option('--profile [FILE]').hideHelp());
+  command.on('option:profile', () =>
+    root.error(
+      "error: unknown option '--profile' of this command\n(a run has the profile with which it was started in its journal; --state DIR names the folder of its store)",
+      { code: 'commander.unknownOption' },
+    ),
+  );
 }
 
 /** A command that only says what is meant by it. */

@@ -123,6 +123,12 @@ describe('the command line', () => {
       /unknown command 'status'; it is `runbook audit list` here/,
     ],
     ['an unknown option', ['validate', '--strict', 'x.yaml'], /unknown option '--strict'/],
+    ['a profile for a run that has one', ['resume', '--profile', 'p.yaml'], /unknown option '--profile'.+\n.+journal/],
+    [
+      'a profile for a run that is named',
+      ['cancel', 'last', '--profile=p.yaml'],
+      /unknown option '--profile'.+\n.+--state/,
+    ],
     ['a missing argument', ['validate'], /missing required argument 'files'/],
     ['a missing option', ['record', '--from', 'a.har'], /required option '--to <FILE>' not specified/],
     ['a word that is none of the choices', ['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
