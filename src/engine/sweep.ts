@@ -121,7 +121,7 @@ export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swe
   return { left, cancels, readings, ...(because === undefined ? {} : { because }) };
 }
 
-/** Reads the orders that could still fill: those of the first status that has any, else of the whole list. Undefined where a reading got no answer. */
+/** Reads the orders that could still fill: of the first status that has any, else of the whole list. Undefined without an answer. */
 async function readLive(
   venue: Pick<SweptVenue, 'ask' | 'now'>,
   mostPages: number,

@@ -34,7 +34,7 @@ export class WallTime {
     for (const wake of woken) wake();
   }
 
-  /** Resolves when the wall clock reaches `instant` (epoch ms). `begins` is called with that instant on the run's clock, again whenever it changes. */
+  /** Resolves when the wall clock reaches `instant` (epoch ms). `begins` gets that instant on the run's clock, again whenever it changes. */
   async waitUntil(instant: number, cancel: Cancellation, begins: (at: number) => void): Promise<void> {
     for (let first = true; first || this.now() < instant; first = false) {
       const at = instant - this.aheadMs;

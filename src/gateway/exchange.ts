@@ -1,7 +1,7 @@
 /**
  * Exchanges one request and its answer with the venue: checks, session, tokens, connection, checks again, durable attempt, checks
- * again, last gate, send, answer. Every request of the program takes this path, and no other code sends. What differs is given by the caller: checks and journal
- * (client.ts), or neither (kill, doctor, late orders, the session's own renewal). It repeats nothing.
+ * again, last gate, send, answer. Every request of the program takes this path, and no other code sends. The caller gives checks and
+ * journal (client.ts), or neither (kill, doctor, late orders, the session's own renewal). It repeats nothing.
  */
 import { type Clock, type ClockReading, measureBetween } from '../base/clock.ts';
 import { formatCount, formatSpan } from '../base/format.ts';

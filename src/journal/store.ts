@@ -156,7 +156,7 @@ export function ignoreStore(error: unknown): void {
   if (!(error instanceof StoreError)) throw error;
 }
 
-/** The store does not answer, or its disk is full; it may take everything again by itself. It is asked again, and what it said nothing about has not happened. */
+/** The store does not answer, or its disk is full, and may recover by itself: it is asked again. What it did not confirm has not happened. */
 export class StoreAway extends StoreError {
   constructor(message: string) {
     super('unavailable', message);

@@ -33,7 +33,7 @@ export class Invalid extends UserError {
   }
 }
 
-/** Loads and checks a runbook, with the settings of the profile where there is one; errors and warnings go to the voice. Throws Invalid when there are errors. */
+/** Loads and checks a runbook, under the profile where one is given. The voice gets errors and warnings. Throws Invalid on errors. */
 export function loadRunbook(
   path: string,
   voice: Pick<Voice, 'diagnostics'>,

@@ -1,4 +1,4 @@
-/** The texts of a new project, and of a new runbook and what belongs beside it: short enough to read at a glance, complete enough for a dry-run. */
+/** The texts of a new project, and of a new runbook with its files: short enough to read at a glance, complete enough for a dry-run. */
 import { makeSchemaLine } from './schema-line.ts';
 
 /** An entry, its stop, and an entry that never fills. */

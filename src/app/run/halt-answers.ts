@@ -27,9 +27,9 @@ export interface HaltAnswerParts {
 }
 
 /**
- * Writes the waiting answers to a halted run into its journal; returns who answered, also for one that cannot be resumed, undefined where there is no answer. Answers
- * are marked as read only afterwards: after a crash an answer may be written twice, but is never lost. Throws a StoreError,
- * `fenced` where another process holds the account by then.
+ * Writes the waiting answers to a halted run into its journal, also of a run that cannot be resumed. Gives who answered; undefined
+ * without an answer. Answers are marked as read only afterwards: after a crash one may be written twice, but none is lost. Throws a
+ * StoreError, `fenced` where another process holds the account by then.
  */
 export async function recordAnswers(
   run: string,

@@ -115,8 +115,8 @@ export class ScheduledRuns implements Launcher {
   }
 
   /**
-   * Resumes every unfinished run of an earlier process, and ends those on paper. A halted run is not resumed: it needs a person, and repeating requests
-   * would guess with somebody's money. It keeps its slot and its key, and so does a run that cannot be resumed.
+   * Resumes the unfinished runs of earlier processes, and ends those on paper. A halted run waits for a person: to repeat its requests
+   * would be to guess with somebody's money. It keeps its slot and its key, and so does a run that cannot be resumed.
    */
   async resumeAll(scheduler: Scheduler): Promise<ResumedRuns> {
     const { account } = this.parts.host;

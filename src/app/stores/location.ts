@@ -36,7 +36,7 @@ export type StorePlace =
   | { readonly kind: 'postgres'; readonly url: SecretReference };
 
 /**
- * The parts of a store that can be opened. Each rejects with a UserError (exit 2, or 4 where it does not answer), except `journal`, which rejects with the
+ * The parts of a store that can be opened. Each rejects with a UserError (exit 2, or 4 where it does not answer), but `journal` with the
  * StoreError itself, for readers that handle damage.
  */
 export interface StoreAccess {

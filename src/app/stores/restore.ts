@@ -1,7 +1,8 @@
 /**
- * Restores a store while no process holds any of its accounts. A backup is put in the place of a SQLite store. What was there is kept under another name;
- * the file stays, because SQLite removes logs by name, and a process that still has an older file of the name open would remove the new one's.
- * A PostgreSQL database has been put back from its dump before. The restore is an act of a person in the journal of each account; nothing that was due since the backup is started.
+ * Restores a store while no process holds any of its accounts. A SQLite store gets the contents of a backup, and what it had is copied
+ * first. Its file stays: SQLite removes logs by name, so a process with an older file open would remove the log of a new one.
+ * PostgreSQL has been put back from its dump before. The restore is an act of a person in the journal of each account. Nothing that was
+ * due since the backup is started.
  */
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

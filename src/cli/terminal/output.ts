@@ -9,8 +9,8 @@ export interface Output extends Voice {
   /** Removes the line of progress. */
   endProgress(): void;
   /**
-   * Until the returned function is called, a person types: no line of progress is shown, and any other one comes above what was typed, which
-   * `redraw` shows again.
+   * Until the returned function is called, a person types: no line of progress is shown, and any other line comes above what was
+   * typed, which `redraw` shows again.
    */
   holdForInput(redraw: () => void): () => void;
   /** The result of a command: `document` with `--json`, else the text of `human`, unless it is empty. */

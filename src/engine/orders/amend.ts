@@ -37,7 +37,7 @@ export class Amending {
     this.watch = watch;
   }
 
-  /** Resolves when the new terms are in force. Throws StepFailure `not_found` when the order has ended, `rejected` when it kept its old terms. */
+  /** Resolves when the new terms are in force. Throws StepFailure: `not_found` if the order has ended, `rejected` if it kept its terms. */
   async own(order: TrackedOrder, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     const isReady = (each: TrackedOrder) => each.snapshot.state === 'open' && !this.underWay.has(each);
     while (!isReady(order) && !isEnded(order)) {

@@ -187,7 +187,7 @@ export class OrderManager {
     return this.settling.keepCovering(order, step);
   }
 
-  /** Amends an order and waits until its terms are known. Throws StepFailure `not_found` when it has ended, `rejected` when it kept its old terms. */
+  /** Amends an order and waits until its terms are known. Throws StepFailure: `not_found` if it has ended, `rejected` if it kept its terms. */
   async amend(handle: OrderHandle, price: Decimal, size: Decimal | undefined, at: OrderRequestContext): Promise<void> {
     await this.barrier;
     at.cancel.check();

@@ -153,7 +153,7 @@ export class Placing {
           throw toFailure(outcome, at.step);
         case 'rejected': {
           if (outcome.failure === 'duplicate') break;
-          // A refused session is definite by the venue's document. The look-up comes late enough to find an order that was accepted all the same.
+          // A refused session is definite by the venue's document. The look-up is late enough to find an order that was accepted anyway.
           if (
             outcome.failure === 'unauthorized' &&
             sends === 1 &&

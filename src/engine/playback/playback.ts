@@ -176,8 +176,8 @@ export class Playback {
   }
 
   /**
-   * Plays the record to its end. Throws the first Divergence, or what the entries throw. `work` is the run: it is finished where the record holds its end,
-   * and still under way where the record stops earlier.
+   * Plays the record to its end. Throws the first Divergence, or what the entries throw. `work` is the run: it is over then where the
+   * record has its end, else still under way.
    */
   async play(work: Promise<unknown>): Promise<void> {
     work.catch(() => {});

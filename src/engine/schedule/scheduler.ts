@@ -187,7 +187,7 @@ export class Scheduler {
     this.runbooks = new Map([...this.runbooks, ...named]);
   }
 
-  /** Starts, where still in time, runs that were recorded as started and never begun: by an earlier process, or in a commit of unknown outcome. */
+  /** Starts, if still in time, runs recorded as started and never begun: by an earlier process, or in a commit of unknown outcome. */
   private async keepPromises(): Promise<void> {
     const { scheduleStore, account, launcher, killed } = this.parts;
     for (const { run, slot: id, nominalMs } of await scheduleStore.promised(account)) {

@@ -1,8 +1,8 @@
 /**
  * Lets a loop of a resumed run go on behind rounds that the record holds and that decided nothing new, without executing them. What
- * such rounds leave in the engine is what the last of them leaves: its readings, which the rounds behind it ask for again, and what the
- * record has: the newest reading of each feed, and the values that it gave to variables. The rounds behind are executed and compared with the record; where that is
- * not certain the rounds are not passed over.
+ * such rounds leave in the engine is what the last of them leaves: its readings, which the rounds behind it ask for again, and from the
+ * record the newest reading of each feed and the values of variables. The rounds behind are executed and compared with the record.
+ * Where any of this is not certain, no round is passed over.
  */
 import { isSameJson } from '../../base/json.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';

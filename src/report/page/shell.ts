@@ -4,7 +4,7 @@
  */
 import { html, toMarkup } from '../html/text.ts';
 
-/** This program serves everything the page needs; nothing is inline, framed, submitted or fetched elsewhere, and no text becomes markup or script. */
+/** The page gets everything from this program: nothing is inline, framed, submitted or fetched elsewhere, and no text becomes markup. */
 export const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";

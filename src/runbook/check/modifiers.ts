@@ -1,6 +1,6 @@
 /**
- * Reads the modifiers of a step that are plain data: retry and await; checks conditions, and what a retry may send again. blocks.ts reads the modifiers
- * that hold steps or change which names are visible.
+ * Reads the modifiers of a step that are plain data, retry and await, and checks conditions and what a retry may send again. Those that
+ * hold steps, or change which names are visible, are read in blocks.ts.
  */
 import { Decimal } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';

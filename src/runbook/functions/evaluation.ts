@@ -19,7 +19,7 @@ export interface Frame {
   readonly scope: Scope;
   /** Loop variables of `map`, `filter`, `exists` and `all`, by nesting. */
   readonly locals: Value[];
-  /** Values of roots that were read, made when one is: a root has one value throughout an evaluation, and a feed or a `def` is made to be read. */
+  /** Values of the roots read so far: a root has one value throughout an evaluation, and is made when it is read. */
   roots: Map<string, Value> | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface Range {
   readonly path: readonly string[];
 }
 
-/** What is counted: requests of an endpoint, readings of a feed, orders, their notional in quote currency, that of a market by side, time in ms. */
+/** What is counted: requests by endpoint, readings by feed, orders, their notional (quote currency), the same by market and side, ms. */
 export type Figure =
   | `requests ${EndpointName | DeclaredName}`
   | `feed ${string}`

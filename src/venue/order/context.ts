@@ -13,7 +13,7 @@ export const TIMINGS = {
   amendLagMs: 3_000,
   /** This many later reads with the old terms make an amend lost: a single one may come from a replica that hangs. */
   amendLostReads: 2,
-  /** A `canceled` seen around an amend must still be there this much later: the venue may show it for an instant (venue-notes.md, surprise 4). */
+  /** A `canceled` around an amend must still be there so much later: the venue may show it for an instant (venue-notes.md, surprise 4). */
   phantomMs: 2_000,
   /** For this long after an amend a `canceled` may be only that instant. */
   phantomWindowMs: 20_000,

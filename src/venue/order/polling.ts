@@ -1,4 +1,4 @@
-/** The pauses between readings of an order that something is awaited of, and the most requests about one. The engine polls by it, and a plan counts by it. */
+/** The pauses between readings of an awaited order, and the most requests about one: the engine polls by them, a plan counts by them. */
 
 import { TIMINGS } from './context.ts';
 

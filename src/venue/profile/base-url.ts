@@ -3,7 +3,7 @@
  * account by base URL and name: two spellings would make two accounts, and a kill of one would not stop the other.
  */
 
-/** Host in lower case, without the scheme's default port, a trailing dot, or slashes after the path. Throws a TypeError for a text that is not a URL. */
+/** Host in lower case, without default port, trailing dot, or slashes after the path. Throws a TypeError for a text that is no URL. */
 export function canonicalizeBaseUrl(text: string): string {
   const { protocol, hostname, port, pathname } = new URL(text);
   const host = hostname.replace(/\.$/, '');
