@@ -116,8 +116,8 @@ export const EQUIVALENTS = [
   ]),
   ...inFile('src/engine/run.ts', [
     {
-      line: 'const releaseCalls = (path: string) => void calls.delete(path);',
-      from: '(path: string) => void calls.delete(path)',
+      line: 'const releaseCalls = (path: string) => calls.delete(path);',
+      from: '(path: string) => calls.delete(path)',
       to: '() => undefined',
       why: 'bounds only how much is kept: no call has the path of a round that is over',
     },

@@ -263,7 +263,7 @@ class Execution {
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
     const outcome = this.move(failed === undefined ? 'DONE' : 'HALTED') as RunOutcome;
     if (outcome === 'halted') {
-      this.haltedFor = failed ?? before;
+      this.haltedFor = failed;
       await this.leaveSwitch();
     }
     const error = outcome === 'halted' ? failed : before;

@@ -191,6 +191,9 @@ describe('the undo of a run', () => {
     const halts = await performed(`${OPEN}\nsteps:\n${UNDONE(LOSES, FAILS)}  - ${FAILS}`, { faults: LOST });
     expect([halts.outcome, halts.kind]).toEqual(['halted', 'unknown_outcome']);
     expect(halts.moves).toEqual(['STARTED', 'FAILED', 'HALTED', 'DONE', 'DONE']);
+    // Also where the undo that fails comes after the one that halts.
+    const before = await performed(`${OPEN}\nsteps:\n${UNDONE(FAILS, LOSES)}  - ${FAILS}`, { faults: LOST });
+    expect([before.outcome, before.kind, before.moves]).toEqual(['halted', 'unknown_outcome', halts.moves]);
   });
 
   it('sends nothing that adds risk once one has halted, which it may in a run that failed', async () => {
@@ -217,6 +220,64 @@ describe('the undo of a run', () => {
       ['STARTED', 'HALTED', 'DONE', 'DONE', 'DONE'],
       ['REDUCING_ONLY'],
     ]);
+  });
+});
+
+describe('a halted run that is resumed', () => {
+  /** Halts in its steps, and has a step in `finally` that is undone when the run is settled. */
+  const halting = (undo: string) =>
+    `${OPEN}\nsteps:\n  - ${BUYS}\n  - {${LOSES}}\nfinally:\n  - place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 70000}\n    allow: reduce\n    undo: [{${undo}}]`;
+  const endsOf = ({ ends }: { readonly ends: readonly { outcome: string; error?: { step?: string } }[] }) =>
+    ends.map(({ outcome, error }) => [outcome, error?.step]);
+
+  it('undoes only what reduces, has the error of its last halt, and is over once nothing is left to settle', async () => {
+    const performance = await performed(halting(SHORT(71_000, 0.5)), {
+      faults: LOST,
+      resumedAfterMs: [1_000, 3_600_000, 7_200_000],
+    });
+    expect(performance.denials).toEqual(['REDUCING_ONLY']);
+    expect(endsOf(performance)).toEqual([
+      ['halted', 'steps/2:place'],
+      ['halted', 'settle'],
+      ['halted', 'finally/1:place/undo/1:place'],
+      ['failed', 'finally/1:place/undo/1:place'],
+    ]);
+    expect(performance.atVenue).toEqual(['market long closed', 'limit short canceled']);
+  });
+
+  it('halts once more where an undo fails', async () => {
+    const performance = await performed(halting(FAILS), { faults: LOST, resumedAfterMs: [3_600_000] });
+    expect(endsOf(performance)).toEqual([
+      ['halted', 'steps/2:place'],
+      ['halted', 'finally/1:place/undo/1:fail'],
+    ]);
+  });
+
+  it('reads for as long as they may lag what filled while no process was there', async () => {
+    const points = [
+      { afterMs: 0, price: '64000' },
+      { afterMs: 1_000_000, price: '63000' },
+    ];
+    const lag: FaultRule = {
+      on: 'GET /fills/order',
+      when: { untilMs: 3_640_000 },
+      do: 'error',
+      status: 503,
+      error: 'LAG',
+    };
+    const { books, outcome } = await performed(
+      `${OPEN}\nsteps:\n  - ${RESTS(63_500)}\n    undo: keep\n  - {${LOSES}}`,
+      {
+        config: {
+          markets: { ...MARKETS, 'BTC-USD': { path: { kind: 'points', points } } },
+          faults: [...LOST, lag],
+        },
+        resumedAfterMs: [3_540_000],
+      },
+    );
+    const readings = books.requests.filter(({ path, sentAt }) => path === '/fills/order' && sentAt > START + 3_600_000);
+    expect(outcome).toBe('failed');
+    expect(readings.length).toBeGreaterThan(3);
   });
 });
 
@@ -252,6 +313,17 @@ describe('the clean-up of a run', () => {
     };
     expect((await waits(() => undefined)).endedAt).toBeLessThan(5_000);
     expect((await waits(async () => {})).endedAt).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it('keeps its switch armed, and what rests, while fills cannot be read', async () => {
+    const text = `${OPEN}\n${SWITCH}\nsteps:\n  - ${BUYS}\n    await: accepted\n  - ${RESTS(50000)}`;
+    const { atVenue, books, kind } = await performed(text, {
+      faults: [{ on: 'GET /fills/order', do: 'error', status: 503, error: 'UNAVAILABLE' }],
+    });
+    expect([kind, atVenue]).toEqual([undefined, ['market long closed', 'limit long open']]);
+    const [last] = books.deadman.events.filter(({ event }) => event !== 'renewed').slice(-1);
+    expect(last?.event).toBe('disarmed');
+    expect(last?.at).toBeGreaterThanOrEqual(START + 60_000);
   });
 
   it('reads fills that lag for as long as they may, and once in a run that halts', async () => {

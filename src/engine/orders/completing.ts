@@ -46,13 +46,15 @@ export class Completing {
 
   /** Reads the orders until each is complete or the time is over. Gives those that are not complete. */
   async complete(orders: Iterable<TrackedOrder>, request: CompletingRequest): Promise<readonly TrackedOrder[]> {
-    const { clock } = this.run;
+    const { clock, heartbeat } = this.run;
     const since = clock.now();
     const behind = new Map<TrackedOrder, CompletionProgress>();
     for (const order of orders)
       if (findMissing(order.snapshot) !== undefined) behind.set(order, { since, windowMs: request.windowMs, reads: 0 });
     if (behind.size === 0) return [];
     const incomplete: TrackedOrder[] = [];
+    // Readings that fail are no progress by themselves, and the switch would take what rests.
+    if (request.windowMs > 0) heartbeat.markWaiting(`${request.step}#fills`, since + request.windowMs);
     while (behind.size > 0) {
       const due = { record: [] as TrackedOrder[], fills: [] as TrackedOrder[] };
       let next = Number.POSITIVE_INFINITY;
@@ -72,6 +74,7 @@ export class Completing {
       if (due.record.length + due.fills.length > 0) this.watch.check();
       else if (behind.size > 0) await sleepUntil(clock, next, request.cancel);
     }
+    if (request.windowMs > 0) heartbeat.markWaiting(`${request.step}#fills`, clock.now());
     for (const order of incomplete) this.recordIncomplete(order, request);
     return incomplete;
   }
