@@ -408,6 +408,15 @@ describe('a heartbeat', () => {
 });
 
 describe('a switch that may have fired', () => {
+  it('says why, and says it once', async () => {
+    const stage = await armed();
+    await stage.to(200_000);
+    expect(stage.entries.at(-1)).toMatchObject({ event: 'assumed_fired', because: expect.stringMatching(/./) });
+    await stage.run(stage.heartbeat.beforeOrder('steps/p'));
+    expect(stage.entries.at(-1)).toMatchObject({ event: 'armed' });
+    expect(stage.entries.at(-1)).not.toHaveProperty('because');
+  });
+
   it('is armed again when every order has been read', async () => {
     const stage = await armed();
     stage.heartbeat.markUnseen();
@@ -657,6 +666,67 @@ describe('the end of a run', () => {
 });
 
 const LATE = { kind: 'denied', code: 'DEADLINE', message: '', settledAt: 0 } as const;
+
+describe('while the store does not answer', () => {
+  const methods = (stage: Stage) => stage.sent().map(([method]) => method);
+  /** Whether it is over at 40 s, and whether the switch was disarmed until then, and once the store answers. */
+  async function waits(stage: Stage, work: Promise<unknown>) {
+    let isOver = false;
+    void work.then(() => {
+      isOver = true;
+    });
+    await stage.to(40_000);
+    const before = [isOver, methods(stage).includes('DELETE')];
+    stage.heartbeat.markResumed();
+    await stage.run(work);
+    return [...before, methods(stage).includes('DELETE')];
+  }
+
+  it('the end of a run waits with the DELETE, and renews the switch meanwhile', async () => {
+    const stage = await armed();
+    stage.heartbeat.markSuspended();
+    expect(await waits(stage, stage.heartbeat.exit())).toEqual([false, false, true]);
+    expect(methods(stage).filter((method) => method === 'POST').length).toBeGreaterThan(5);
+    expect(stage.moves().at(-1)?.[0]).toBe('disarmed');
+  });
+
+  it('waits for a minute, and no longer', async () => {
+    const stage = await armed();
+    stage.heartbeat.markSuspended();
+    await stage.run(stage.heartbeat.exit());
+    expect(stage.sent().find(([method]) => method === DELETE.split(' ')[0])?.[1]).toBe(60_020);
+  });
+
+  it('nothing waits at the end with a switch that stays armed', async () => {
+    const stage = await armed({}, { onExit: 'leave_armed' });
+    stage.heartbeat.markSuspended();
+    expect(await waits(stage, stage.heartbeat.exit())).toEqual([true, false, false]);
+  });
+
+  it('only the block that disarms the switch waits, and a write of a step does', async () => {
+    const stage = setUp();
+    const outer = await stage.enter({}, 'outer');
+    const inner = await stage.enter({ timeoutMs: 8_000 }, 'inner');
+    await stage.run(stage.heartbeat.beforeOrder('steps/o'));
+    stage.heartbeat.markSuspended();
+    const left = stage.clock.now();
+    await stage.run(inner.leave());
+    expect(stage.clock.now() - left).toBeLessThan(1_000);
+    expect(await waits(stage, outer.leave())).toEqual([false, false, true]);
+    const other = await armed();
+    other.heartbeat.markSuspended();
+    let isWritten = false;
+    const write = other.heartbeat.writeAlone<typeof DELETE>(new Cancellation(), async () => {
+      isWritten = true;
+      return { kind: 'confirmed', result: null, sentAt: 0, settledAt: 0 };
+    });
+    await other.to(30_000);
+    expect(isWritten).toBe(false);
+    other.heartbeat.markResumed();
+    await other.run(write);
+    expect(isWritten).toBe(true);
+  });
+});
 
 describe('what a step writes about the switch itself', () => {
   /** Writes for so long; notes when it began, and within which time it is to be answered. */

@@ -796,8 +796,7 @@ describe('the runs of an account', () => {
 
 describe('the position of the account', () => {
   /** Runs of one account in this process. */
-  function account() {
-    const sums = new AccountLedger();
+  function account(sums = new AccountLedger()) {
     const gates: LimitFactsFold[] = [];
     return () => {
       const tracker = new OrderTracker();
@@ -844,6 +843,24 @@ describe('the position of the account', () => {
   }
   const closed = (over: Partial<OrderRecord> = {}) => record('closed', { total_filled_size: '10', ...over });
 
+  it('counts the open orders of a journal that cannot be read, but those of its own runs once', () => {
+    const unknown = { why: 'the journal of a cannot be read', since: 0, until: T0 };
+    const sums = new AccountLedger({ runs: [], baselines: [], listed: [], gone: {}, unknown });
+    sums.noteShown();
+    const stray = (clientOrderId: string, orderId: string) => ({
+      ...terms({ clientOrderId }),
+      orderId,
+      worstRemaining: '10',
+    });
+    sums.takeOpen([stray('rbabc', 'BTC-USD@9'), stray('', ID), stray('rblost', 'BTC-USD@8')]);
+    const run = account(sums);
+    const [here, there] = [run(), run()];
+    expect(here.ask({ maxOpenOrders: 3 })).toContain('OPEN_ORDERS_EXCEED_MAX: open=4');
+    there.place();
+    // The run beside it has one order, under two names, and one is of no run.
+    expect(here.ask({ maxOpenOrders: 1 })).toContain('OPEN_ORDERS_EXCEED_MAX: open=2');
+  });
+
   it('includes fills of others, and those of another run once', () => {
     const one = account()();
     one.call('GET /fills', { market_id: 'BTC-USD' }, [theirs(1, 'long', '3')]);
@@ -876,6 +893,39 @@ describe('the position of the account', () => {
     }
     expect(here.ask({ maxPosition: '5' }, { side: 'short' })).toContain('POSITION_EXCEEDS_MAX');
     expect(here.ask({ maxPosition: '10' }, { side: 'short' })).toBe('ok');
+  });
+
+  it.each<[string, string, Partial<OrderTerms>, boolean]>([
+    ['0', 'long', { side: 'short', size: '3' }, true],
+    ['4', 'long', { side: 'short', size: '3' }, true],
+    // Beyond what the run itself holds.
+    ['4', 'long', { side: 'short', size: '11' }, false],
+    ['4', 'short', { side: 'short', size: '3' }, true],
+    // Beyond what is left of it.
+    ['4', 'short', { side: 'short', size: '8' }, false],
+    // The run and the account hold opposite sides: nothing is certain.
+    ['14', 'short', { side: 'short', size: '3' }, false],
+    ['14', 'short', { side: 'long', size: '2' }, false],
+  ])('that a run of 10 long shares with one of %s %s is certainly reduced by %j: %s', (size, side, order, isSure) => {
+    const run = account();
+    const [here, there] = [run(), run()];
+    for (const [by, id, terms_] of [
+      [here, 'BTC-USD@1', { side: 'long', size: '10' }],
+      [there, 'BTC-USD@2', { side: side as 'long' | 'short', size }],
+    ] as const) {
+      if (terms_.size === '0') continue;
+      const own = { id, side: terms_.side, client_order_id: `rb${id.at(-1)}`, initial_size: terms_.size };
+      const intent = terms({ clientOrderId: own.client_order_id, ...terms_ });
+      by.call('POST /orders', { market_id: 'BTC-USD' }, [record('processing', own)], {
+        intent,
+        clientOrderId: own.client_order_id,
+      });
+      const ended = { ...own, size: '0', total_filled_size: terms_.size };
+      by.call('GET /orders', { order_id: id, market_id: 'BTC-USD' }, [record('closed', ended)]);
+      by.call('GET /fills/order', { order_id: id }, [fill(id, terms_.size, { order_id: id, side: terms_.side })]);
+    }
+    // Only what certainly reduces passes a limit of the day that is used up.
+    expect(here.ask({ maxDailyNotional: '1' }, order) === 'ok').toBe(isSure);
   });
 
   it.each([
