@@ -142,12 +142,6 @@ export const EQUIVALENTS = [
       why: 'the case that follows it does nothing',
     },
     {
-      line: 'const placed: Placed = known ?? { attempt: 0, order: undefined, limited: false };',
-      from: 'false',
-      to: 'true',
-      why: 'the first attempt sets it before anything asks',
-    },
-    {
       line: 'return deriveClientOrderId({ account, run, path, attempt, ...(tag === undefined ? {} : { tag }) });',
       from: 'tag === undefined',
       to: 'false',

@@ -118,6 +118,8 @@ export type EntryBody =
         readonly account: string;
         /** The venue's own id of the account, from which the client order ids of the run are derived; where absent, its name. */
         readonly accountId?: string;
+        /** Of a live run: the names of the kills that were given before it began (shared/account-guard.ts). */
+        readonly killsBefore?: readonly string[];
         /** The step after which the run was asked to stop. */
         readonly until?: string;
         /** For a run that a schedule started: the slot's name and the nominal instant, epoch ms. */

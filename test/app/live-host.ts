@@ -30,7 +30,7 @@ import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 import { loadedFrom, START } from '../engine/stage.ts';
 
-const KEY = 'https://venue.test main';
+export const KEY = 'https://venue.test main';
 
 export interface Hosted {
   readonly config: SimulatorConfig;

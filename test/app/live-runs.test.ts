@@ -12,7 +12,7 @@ import type { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { StoreError } from '../../src/journal/store.ts';
 import { fill } from '../venue/order-samples.ts';
-import { type Hosted, type Process, World } from './live-host.ts';
+import { type Hosted, KEY, type Process, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
 const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: PATH } };
@@ -125,6 +125,31 @@ it('counts what an order filled that an earlier run left, also before the venue 
   const second = await time.runUntil(world.openProcess());
   await time.runUntil(second.begin('b', place('b', '1s', 30_000)).then((live) => live.waitForEnd()));
   expect(listOrders()).toEqual([['40000', 'closed']]);
+});
+
+it.each([
+  ['before the run began', 'before', 'open'],
+  ['while no process was there', 'meanwhile', 'canceled'],
+])('knows a kill by what it is, not by clocks that were set back or are ahead: %s', async (_what, when, status) => {
+  world = new World({ config: { markets: MARKETS } });
+  const { time, shared } = world;
+  const release = async (at: number) => {
+    await shared.killSwitch.engage({ scope: KEY, by: 'ada', reason: 'test', at });
+    await shared.killSwitch.release(KEY, 'ada', at + 1);
+  };
+  const first = await time.runUntil(world.openProcess());
+  await pass(10_000);
+  if (when === 'before') await release(time.now() + 3_600_000);
+  void (await time.runUntil(first.begin('b', place('b', '1s', 40_000)))).waitForEnd();
+  await pass(20_000);
+  first.die();
+  if (when === 'meanwhile') await release(time.now() - 3_600_000);
+  const second = await time.runUntil(world.openProcess());
+  const b = second.live('b');
+  await time.runUntil(b.resume());
+  void b.waitForEnd();
+  await pass(30_000);
+  expect(listOrders()).toEqual([['40000', status]]);
 });
 
 it('places the stop of a run that was resumed while the venue did not answer', async () => {

@@ -153,8 +153,8 @@ export class WorldRun {
     this.isBarred = false;
     host.ledger.take(this.name);
     const [first] = lines;
-    const begunAt = first === undefined ? undefined : readEntry(first).at;
-    this.wasBefore = begunAt === undefined ? await this.ground.recallKills() : ({ at }) => at < begunAt;
+    // Its first entry names them.
+    if (first === undefined) this.wasBefore = await this.ground.recallKills();
     const killed = await this.readKill();
     return lines.length === 0 ? () => this.begin(host, killed) : this.takeUp(host, lines, killed);
   }

@@ -16,7 +16,7 @@ import { LocalBudget } from '../../gateway/tokens/budget.ts';
 import type { DataOf, Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { RunLog } from '../../journal/run-log.ts';
-import { recallKills } from '../../journal/shared/account-guard.ts';
+import { listKills, recognizeKills } from '../../journal/shared/account-guard.ts';
 import { identifyMachineStart } from '../../journal/shared/machine.ts';
 import type { KillEvent, Shared } from '../../journal/shared/shared.ts';
 import { type JournalStore, StoreError } from '../../journal/store.ts';
@@ -108,7 +108,7 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
   const { quotes, feed } = options.quotes;
   const key = makeAccountKey(profile);
   // A kill that is given and released while this process is stopped ends the run too.
-  const wasBefore = await recallKills(shared.killSwitch, key);
+  const wasBefore = recognizeKills(await listKills(shared.killSwitch, key));
   const killed = await shared.killSwitch.engaged(key);
   if (killed !== undefined) throw makeKilledError(killed);
   const traded = listTradedMarkets(loaded.runbook, inputs, Object.keys(profile.markets));

@@ -33,7 +33,7 @@ export function buildStartedData(
   profile: Profile,
   { runbook, sources }: LoadedRunbook,
   about: Pick<Started, 'mode' | 'inputs' | 'seed' | 'startedAt'> & Origin & Pick<Started, 'accountId'>,
-  place: Pick<Started, 'account' | 'process' | 'fixture'>,
+  place: Pick<Started, 'account' | 'process' | 'fixture' | 'killsBefore'>,
   markets?: Readonly<Record<string, MarketRules>>,
 ): Started {
   return {

@@ -16,7 +16,7 @@ import { ChainCheck, type ChainVerdict, readEntry, toHead } from '../../journal/
 import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { foldEntries, readFirstEntry, readStoredEntries } from '../../journal/reading.ts';
 import { appendHeldLines } from '../../journal/rounds/held-lines.ts';
-import { recallKills } from '../../journal/shared/account-guard.ts';
+import { listKills, recognizeKills } from '../../journal/shared/account-guard.ts';
 import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
 import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
 import type { Residual } from '../../report/folds/residual.ts';
@@ -81,6 +81,8 @@ export class LiveRun {
   private fold = new RunOutlineFold();
   /** False where it lacks rounds that a resume has passed over. */
   private foldIsWhole = true;
+  /** Names of the kills that were given before it began. */
+  private killsBefore: readonly string[] = [];
   private readonly bars: Bars = {
     killed: undefined,
     wasBefore: () => true,
@@ -140,7 +142,8 @@ export class LiveRun {
   /** Begins the run and returns once it is running. */
   async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
     const { account } = this.host;
-    this.bars.wasBefore = await recallKills(account.shared.killSwitch, account.key);
+    this.killsBefore = await listKills(account.shared.killSwitch, account.key);
+    this.bars.wasBefore = recognizeKills(this.killsBefore);
     await readKillSwitch(account, this.bars);
     const byAnchors = await findContradiction(account);
     const stop = reportSlowStart(account.clock, this.host.voice);
@@ -177,7 +180,9 @@ export class LiveRun {
     if (last !== undefined) this.refuseEnded(readEntry(last));
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
-    this.bars.wasBefore = ({ at }) => at < first.data.startedAt;
+    const { killsBefore, startedAt } = first.data;
+    // The journal of an older version has none.
+    this.bars.wasBefore = killsBefore === undefined ? ({ at }) => at < startedAt : recognizeKills(killsBefore);
     await readKillSwitch(account, this.bars);
     this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
     this.bars.contradiction ??= await this.compareOrders(loaded);
@@ -555,7 +560,7 @@ export class LiveRun {
       this.profile,
       loaded,
       { mode: 'live', inputs: formatInputs(inputs), ...about },
-      { process: describeProcess(), account: this.profile.account },
+      { process: describeProcess(), account: this.profile.account, killsBefore: this.killsBefore },
     );
     this.assembly.startRecording(loaded, inputs, { clock, seed });
     const parts = this.assembly.makeParts(loaded.runbook, clock, this.assembly.makeBook(), this.makeObservers());

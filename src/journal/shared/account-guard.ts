@@ -3,6 +3,7 @@
  * the user's own state folder, for everything the user starts from any folder. With the store alone, two stores that do not
  * know of each other would let two processes trade one account.
  */
+import { sha256 } from '../../base/digest.ts';
 import type { PlaceCheck } from '../store.ts';
 import { EVERY_ACCOUNT, type KillEvent, type KillSwitch, type Leases, type Shared } from './shared.ts';
 
@@ -119,10 +120,21 @@ export function mergeHistories(one: readonly KillEvent[], other: readonly KillEv
   return [...merged, ...alone];
 }
 
-/** Gives whether a kill was given by now, and not later: by what they are, because another machine's clock may be ahead. */
-export async function recallKills(killSwitch: KillSwitch, account: string): Promise<(kill: KillEvent) => boolean> {
-  const given = new Set((await killSwitch.history(account)).map(toEventKey));
-  return (kill) => given.has(toEventKey(kill));
+/** Names the kills that were given by now: by what they are, because another machine's clock may be ahead, and this one set back. */
+export async function listKills(killSwitch: KillSwitch, account: string): Promise<readonly string[]> {
+  const kills = (await killSwitch.history(account)).filter(({ action }) => action === 'engage');
+  return [...new Set(kills.map(nameKill))];
+}
+
+/** Gives whether a kill has one of these names. */
+export function recognizeKills(names: readonly string[]): (kill: KillEvent) => boolean {
+  const given = new Set(names);
+  return (kill) => given.has(nameKill(kill));
+}
+
+/** Short, because the first entry of a run has them all. */
+function nameKill(kill: KillEvent): string {
+  return sha256(toEventKey(kill)).slice(0, 16);
 }
 
 /** Names a kill or release, so that two records of it are known to be of one. */
