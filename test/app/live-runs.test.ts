@@ -11,7 +11,8 @@ import {
 import type { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { StoreError } from '../../src/journal/store.ts';
-import { fill } from '../venue/order-samples.ts';
+import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
+import { fill, record } from '../venue/order-samples.ts';
 import { type Hosted, KEY, type Process, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
@@ -150,6 +151,29 @@ it.each([
   void b.waitForEnd();
   await pass(30_000);
   expect(listOrders()).toEqual([['40000', status]]);
+});
+
+it('begins nothing where the venue answers every page of its orders with the same full one', async () => {
+  const row = (index: number) => record('open', { id: `BTC-USD@${index}`, client_order_id: '' });
+  const result = Array.from({ length: PAGE_ROWS }, (_, index) => row(index));
+  const body = JSON.stringify({ success: true, error: '', result });
+  let asked = 0;
+  world = new World({
+    config: { markets: MARKETS },
+    between: (venue) => ({
+      connect: (ms) => venue.connect?.(ms),
+      send: async (request, options) => {
+        if (request.params['p_order']?.text !== 'ASC') return venue.send(request, options);
+        asked += 1;
+        return { kind: 'answer', status: 200, headers: {}, body };
+      },
+    }),
+  });
+  const process = await world.time.runUntil(world.openProcess());
+  await expect(world.time.runUntil(process.begin('a', place('a', '1s', 40_000)))).rejects.toMatchObject({
+    kind: 'contradicted',
+  });
+  expect([asked, listOrders()]).toEqual([2, []]);
 });
 
 it('places the stop of a run that was resumed while the venue did not answer', async () => {
