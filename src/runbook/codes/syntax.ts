@@ -238,6 +238,13 @@ export const SYNTAX_CODES = {
     example: "entry.status == 'cancelled'",
     fix: 'Use one of the words of the venue document.',
   }),
+  'text-not-evaluated': warning({
+    summary: 'a text that reads as an expression, and is taken as it is written',
+    cause:
+      'A text is a literal; only what is in ${…} is evaluated. A comparison with the value that was meant is never true.',
+    example: "set: {state: \"feeds.mid > 64000 ? 'up' : 'down'\"}",
+    fix: "Write `${…}` around it, or leave the quotes out: `\"${feeds.mid > 64000 ? 'up' : 'down'}\"`, `flat`.",
+  }),
   'market-form': error({
     summary: 'a market id that is not <BASE>-<QUOTE>',
     cause: 'Market ids have a dash.',

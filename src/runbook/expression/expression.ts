@@ -215,7 +215,7 @@ export function compileTemplate(
     return joinParts(node, source, [compiled.expr], compiled.diagnostics);
   }
   if (parts.every((part) => part.kind === 'text'))
-    return compileLiteralText(node, source, wanted, parts.map((part) => part.text).join(''));
+    return compileLiteralText({ node, source, env, wanted }, parts.map((part) => part.text).join(''));
   if (wanted.kind !== 'text' || wanted.of !== undefined)
     return refuse(
       node,
@@ -265,13 +265,27 @@ function readFieldLiteral(
   return undefined;
 }
 
-function compileLiteralText(node: ScalarNode, source: SourceText, wanted: ValueType, text: string): Compiled {
+/** A text as it is written. Warns of one that reads as an expression whose value is a text: its author meant that value. */
+function compileLiteralText(
+  {
+    node,
+    source,
+    env,
+    wanted,
+  }: { readonly node: ScalarNode; readonly source: SourceText; readonly env: TypeEnv; readonly wanted: ValueType },
+  text: string,
+): Compiled {
   const reading = readScalar(wanted, formatType(wanted), text);
   if (!('value' in reading)) return refuse(node, source, reading.code, reading.problem, reading.hint);
   const { value } = reading;
-  const type: ValueType =
-    wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true ? { kind: 'text', of: [text] } : wanted;
-  return { expr: makeLiteral(node.text, type, value, { ...NO_FACTS, bare: true }), diagnostics: [] };
+  const isFree = wanted.kind === 'text' && wanted.of === undefined && wanted.market !== true;
+  const type: ValueType = isFree ? { kind: 'text', of: [text] } : wanted;
+  const expr = makeLiteral(node.text, type, value, { ...NO_FACTS, bare: true });
+  const meant = isFree ? compileSlice({ node, source, text, from: 0 }, env, TEXT).expr : undefined;
+  if (meant === undefined) return { expr, diagnostics: [] };
+  const hint = meant.reads.length === 0 ? 'Leave the quotes out.' : `Write it as "\${${text.trim()}}".`;
+  const message = `the text ${text.trim()} is taken as it is written, and not evaluated`;
+  return { expr, diagnostics: [makeFinding(source, node.span, 'text-not-evaluated', message, hint)] };
 }
 
 /** Joins texts and expressions; warns of a part that may be absent, refuses one that has no text form. */
