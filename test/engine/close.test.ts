@@ -142,6 +142,19 @@ describe('as the way out of a failure', () => {
     expect([isFlat(played), played.books.orders.at(-1)?.price]).toEqual([true, '63360']);
   });
 
+  it('closes it once the venue is back that was away for longer than five orders take', async () => {
+    const faults: FaultRule[] = [{ on: '*', when: { afterMs: 4000, untilMs: 45_000 }, do: 'refused' }];
+    const played = await play(`${LONG}  - wait: 5s\n${FAILS}${CLOSE}`, { config: { faults } });
+    expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['failed', true, []]);
+  });
+
+  it('gives up where the venue stays away, and says what is left', async () => {
+    const faults: FaultRule[] = [{ on: '*', when: { afterMs: 4000 }, do: 'refused' }];
+    const played = await play(`${LONG}  - wait: 5s\n${FAILS}${CLOSE}`, { config: { faults } });
+    expect([played.report.outcome, played.report.residual.map(({ size }) => size)]).toEqual(['failed', ['0.1']]);
+    expect((played.entries.at(-1)?.at ?? 0) - START).toBeLessThan(120_000);
+  });
+
   it('closes it although an order that can only add to it does not end', async () => {
     const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'error', error: 'INVALID_PARAMETER' }];
     const played = await play(LONG + ADDING + FAILS + CLOSE, { config: { faults } });

@@ -35,6 +35,13 @@ const SENT_AGAIN: ReadonlySet<string> = new Set(['rejected', 'cancelled', 'trans
 /** Denials of an order that was decided too long ago: the next one has the price of now. */
 const OUTDATED: ReadonlySet<string> = new Set([STALE_INTENT, GATE_STALE]);
 
+/**
+ * How long a market order of which no byte left is tried again without counting, and how often, ms: a venue that restarts is away for
+ * as long, and five orders would be used up within seconds.
+ */
+const AWAY_PATIENCE_MS = 60_000;
+const AWAY_EVERY_MS = 5000;
+
 /** How long it may be unknown what became of a market order before the stops for a fraction of the position are back, ms. */
 const COVER_AFTER_MS = 10_000;
 /** How often they come back so before no further market order is sent. */
@@ -78,6 +85,8 @@ export class MarketExit {
   private covers = 0;
   /** The last order that was refused for its rate: it is looked up before another one is sent. */
   private limited: { readonly leg: string; readonly replaces: OrderHandle | undefined } | undefined;
+  /** Until when market orders that cannot be sent do not count, from the first of them on. */
+  private awayUntil: number | undefined;
   /** A person is asked before the first cancel, for the whole exit. */
   private consent: Consent = AGREED;
 
@@ -194,14 +203,16 @@ export class MarketExit {
     const { clock } = execution.run;
     const closing = () => of.listOrders().filter(({ side }) => side === of.side);
     let failure: StepFailure | undefined;
+    let pauseMs = HOLD_EVERY_MS;
     for (let isFirst = true; ; isFirst = false) {
       const goesOn = of.kept.exits < MOST_EXITS && this.covers < MOST_COVERS;
       // Also the last one: the stops are not put back beside it.
       if (!isFirst && (goesOn || this.limited !== undefined)) {
-        await sleepUntil(clock, clock.now() + HOLD_EVERY_MS, scope);
+        await sleepUntil(clock, clock.now() + pauseMs, scope);
         await this.findLimited();
       }
       if (!goesOn) break;
+      pauseMs = HOLD_EVERY_MS;
       // The stops still work before the first one: they are kept where it is certain to be denied.
       if (isFirst) await this.ensureAllowed(execution.cancel);
       const price = await of.readPrice();
@@ -215,6 +226,10 @@ export class MarketExit {
         await this.coverFrom(until, this.sendOne(left, price));
       } catch (error) {
         if (!(error instanceof StepFailure)) throw error;
+        if (error.kind === 'transport' && this.isAway()) {
+          of.kept.exits -= 1;
+          pauseMs = AWAY_EVERY_MS;
+        }
         // One that got no answer could still arrive: one more is sent, not four.
         if (error.kind === 'not_placed') of.kept.exits = Math.max(of.kept.exits, MOST_EXITS - 1);
         this.isRefused = !SENT_AGAIN.has(error.kind) && !OUTDATED.has(error.code ?? '');
@@ -229,6 +244,13 @@ export class MarketExit {
     this.isRefused = this.covers === MOST_COVERS;
     const message = `the market orders of the exit have left ${formatDecimal(left)} of the position in ${of.market}`;
     return failure ?? new StepFailure('unprotected_position', message, execution.path);
+  }
+
+  /** Whether the venue may be away for a while only, so that an order that could not be sent does not count. */
+  private isAway(): boolean {
+    const { clock } = this.execution.run;
+    this.awayUntil ??= clock.now() + AWAY_PATIENCE_MS;
+    return clock.now() < this.awayUntil;
   }
 
   /**
