@@ -10,7 +10,7 @@ import { openArchive } from '../../src/journal/archive/store.ts';
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { verifyJournal, verifyRun } from '../../src/report/compare/verify.ts';
-import { exportJsonl } from '../../src/report/export/jsonl.ts';
+import { exportJsonl } from '../report/whole-run.ts';
 import { appendMany, newWriter } from './sample.ts';
 
 const ABOUT = { month: '2026-01', made: '2026-02-01T00:00:00.000Z' };

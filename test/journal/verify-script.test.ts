@@ -10,7 +10,7 @@ import { sealEntry } from '../../src/journal/chain.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { exportJsonl } from '../../src/report/export/jsonl.ts';
+import { exportJsonl } from '../report/whole-run.ts';
 import { appendMany, newWriter } from './sample.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../docs/verify.py', import.meta.url));

@@ -3,12 +3,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import { exportCloudEvents } from '../../src/report/export/cloudevents.ts';
-import { CSV_TABLES, type CsvTableName, exportCsv, quoteCell } from '../../src/report/export/csv.ts';
-import { exportJsonl } from '../../src/report/export/jsonl.ts';
-import { exportOtlp, makeSpans } from '../../src/report/export/otlp.ts';
+import { CSV_TABLES, type CsvTableName, quoteCell } from '../../src/report/export/csv.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
+import { exportCloudEvents, exportCsv, exportJsonl, exportOtlp, makeSpans } from './whole-run.ts';
 
 /** Characters that a terminal, a log or a spreadsheet acts on. */
 const UNSAFE = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;

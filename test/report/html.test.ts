@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { exportHtml } from '../../src/report/html/report.ts';
 import { escapeLines, html, toMarkup } from '../../src/report/html/text.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
+import { exportHtml } from './whole-run.ts';
 
 const VOID = new Set(['meta', 'br', 'link', 'img', 'input', 'hr', '!doctype']);
 /** A tag; in the drawing some close themselves. */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { makeTimeline, printTimeline, TimelineFold } from '../../src/report/timeline/timeline.ts';
+import { printTimeline, TimelineFold } from '../../src/report/timeline/timeline.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
+import { makeTimeline } from './whole-run.ts';
 
 const golden = readFileSync(new URL('../golden/timelines/sample.txt', import.meta.url), 'utf8');
 

@@ -6,12 +6,6 @@ import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { formatIsoTime } from '../format.ts';
 
-export function exportCloudEvents(entries: Iterable<Entry>): string {
-  let text = '';
-  for (const entry of entries) text += formatCloudEvent(entry);
-  return text;
-}
-
 export function formatCloudEvent(entry: Entry): string {
   return `${escapeUnprintable(JSON.stringify(toCloudEvent(entry)))}\n`;
 }

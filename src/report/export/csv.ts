@@ -8,7 +8,7 @@ import { escapeUnprintable } from '../../base/printable.ts';
 import type { Entry, Json } from '../../journal/entry.ts';
 import { summarizeFills } from '../folds/fills.ts';
 import { OrderFold } from '../folds/orders.ts';
-import { RunOutlineFold } from '../folds/run.ts';
+import type { RunOutlineFold } from '../folds/run.ts';
 import { formatIsoTime } from '../format.ts';
 import type { RequestFold, StepFold } from '../results/run-rows.ts';
 import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
@@ -80,13 +80,6 @@ export const CSV_TABLES = {
   },
 } as const satisfies Record<string, CsvTable>;
 export type CsvTableName = keyof typeof CSV_TABLES;
-
-export function exportCsv(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
-  const known = new RunOutlineFold();
-  for (const entry of entries) known.apply(entry);
-  const { head, apply, end } = listCsv(known, table);
-  return `${head}${entries.map(apply).join('')}${end()}`;
-}
 
 /** The lines of a table: its head, those that are complete with an entry, and those at the end. `known` has folded the whole run. */
 export function listCsv(known: RunOutlineFold, table: CsvTableName) {

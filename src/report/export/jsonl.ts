@@ -4,12 +4,6 @@
  */
 import type { StoredEntry } from '../../journal/store.ts';
 
-export function exportJsonl(entries: Iterable<StoredEntry>): string {
-  let text = '';
-  for (const entry of entries) text += formatJsonLine(entry);
-  return text;
-}
-
 export function formatJsonLine({ line, hash }: StoredEntry): string {
   return `${line.slice(0, -1)},"hash":${JSON.stringify(hash)}}\n`;
 }

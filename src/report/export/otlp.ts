@@ -22,22 +22,6 @@ import { escapeUnprintable } from '../../base/printable.ts';
 import { type Entry, type EntryOf, type Json, readStepEnd } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 
-/** The trace as one line of JSON, spans in the order they ended. Throws as `otlpSpans` does. */
-export function exportOtlp(entries: Iterable<Entry>): string {
-  return foldTrace(entries).write();
-}
-
-/** Throws StoreError `damaged` when the entries do not begin with `run.started`. */
-export function makeSpans(entries: Iterable<Entry>): readonly ReadableSpan[] {
-  return foldTrace(entries).endSpans();
-}
-
-function foldTrace(entries: Iterable<Entry>): TraceFold {
-  const fold = new TraceFold();
-  for (const entry of entries) fold.apply(entry);
-  return fold;
-}
-
 type Fields = Readonly<Record<string, Json | undefined>>;
 const OK: SpanStatus = { code: SpanStatusCode.OK };
 const toFailure = (message: string): SpanStatus => ({ code: SpanStatusCode.ERROR, message });

@@ -34,16 +34,9 @@ interface PageOptions {
 /** Rows of a table at most; a browser is slow with more. The rows left out are counted. */
 const MOST_ROWS = 3000;
 
-/** The whole file. Throws StoreError `damaged` if the entries do not begin with `run.started`. */
-export function exportHtml(entries: Iterable<Entry>, options: PageOptions = {}): string {
-  const fold = new HtmlFold();
-  for (const entry of entries) fold.apply(entry);
-  return fold.write(options);
-}
-
 type Decision = EntryOf<'step.decided'>;
 
-/** The same, entry by entry. */
+/** The whole file, entry by entry. Throws StoreError `damaged` if the entries do not begin with `run.started`. */
 export class HtmlFold {
   private started: EntryOf<'run.started'> | undefined;
   private readonly run = new RunFold();

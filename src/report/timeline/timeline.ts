@@ -70,15 +70,6 @@ interface TimelineOptions {
   readonly kinds?: readonly RowKind[];
 }
 
-/** The timeline of a run, or of its entries so far. */
-export function makeTimeline(entries: Iterable<Entry>, options: TimelineOptions = {}): readonly TimelineRow[] {
-  const fold = new TimelineFold(options);
-  const rows: TimelineRow[] = [];
-  for (const entry of entries) rows.push(...fold.apply(entry));
-  rows.push(...fold.unanswered());
-  return rows;
-}
-
 /** Rows as lines: the time since the start, then the text, indented by its block. */
 export function printTimeline(
   rows: readonly TimelineRow[],

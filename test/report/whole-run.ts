@@ -1,0 +1,39 @@
+/** Exports and timelines of entries that are all in memory; the program makes them entry by entry. */
+import type { Entry } from '../../src/journal/entry.ts';
+import type { StoredEntry } from '../../src/journal/store.ts';
+import { formatCloudEvent } from '../../src/report/export/cloudevents.ts';
+import { type CsvTableName, listCsv } from '../../src/report/export/csv.ts';
+import { formatJsonLine } from '../../src/report/export/jsonl.ts';
+import { TraceFold } from '../../src/report/export/otlp.ts';
+import { RunOutlineFold } from '../../src/report/folds/run.ts';
+import { HtmlFold } from '../../src/report/html/report.ts';
+import { TimelineFold, type TimelineRow } from '../../src/report/timeline/timeline.ts';
+
+function foldAll<F extends { apply(entry: Entry): unknown }>(entries: Iterable<Entry>, fold: F): F {
+  for (const entry of entries) fold.apply(entry);
+  return fold;
+}
+
+export const exportHtml = (entries: Iterable<Entry>, options: Parameters<HtmlFold['write']>[0] = {}): string =>
+  foldAll(entries, new HtmlFold()).write(options);
+
+export const exportJsonl = (entries: Iterable<StoredEntry>): string => [...entries].map(formatJsonLine).join('');
+
+export const exportCloudEvents = (entries: Iterable<Entry>): string => [...entries].map(formatCloudEvent).join('');
+
+export const exportOtlp = (entries: Iterable<Entry>): string => foldAll(entries, new TraceFold()).write();
+
+export const makeSpans = (entries: Iterable<Entry>) => foldAll(entries, new TraceFold()).endSpans();
+
+export function exportCsv(entries: readonly Entry[], table: CsvTableName = 'timeline'): string {
+  const { head, apply, end } = listCsv(foldAll(entries, new RunOutlineFold()), table);
+  return `${head}${entries.map(apply).join('')}${end()}`;
+}
+
+export function makeTimeline(
+  entries: Iterable<Entry>,
+  options: ConstructorParameters<typeof TimelineFold>[0] = {},
+): readonly TimelineRow[] {
+  const fold = new TimelineFold(options);
+  return [...[...entries].flatMap((entry) => fold.apply(entry)), ...fold.unanswered()];
+}
