@@ -14,6 +14,11 @@ export interface SchemaIssue {
   readonly message: string;
 }
 
+/** The schema of an object with these keys and no others. */
+export function makeObject(properties: object, required: readonly string[] = []): object {
+  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
+}
+
 /** Every issue of `value` against the bundled schema `name`; empty when it is valid. The built program never calls `schema`. */
 export function findSchemaIssues(name: string, schema: () => object, value: unknown): readonly SchemaIssue[] {
   const validate = compiledSchema(name, schema);
