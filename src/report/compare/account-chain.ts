@@ -18,6 +18,12 @@ export interface AccountProblem {
   readonly detail: string;
 }
 
+const makeProblem = (sequence: number, kind: ChainProblemKind, detail: string): AccountProblem => ({
+  sequence,
+  kind,
+  detail,
+});
+
 export interface AccountVerdict {
   /** The key of the account, or `*` for what concerns every account of a store. */
   readonly account: string;
@@ -76,7 +82,7 @@ export async function verifyAccount(evidence: AccountEvidence): Promise<AccountV
   const anywhere = new AccountActs([after, ...elsewhere].flat().flatMap(readSound));
   const foreign = since.acts.find((act) => act.account !== account);
   if (foreign !== undefined)
-    problems.push({ sequence: foreign.seq, kind: 'inserted', detail: `it was written for ${foreign.account}` });
+    problems.push(makeProblem(foreign.seq, 'inserted', `it was written for ${foreign.account}`));
   problems.push(...findLostRuns(then, evidence), ...findUnlisted(since, anywhere, evidence));
   problems.push(
     ...findChangedKills(then, since, evidence),
@@ -125,29 +131,23 @@ function findLostRuns(acts: AccountActs, { runs }: AccountEvidence): readonly Ac
     const found = runs.get(data.run);
     if (found === undefined) {
       lost.add(data.run);
-      problems.push({
-        sequence: seq,
-        kind: 'missing',
-        detail: `run ${data.run} began; it is in no journal and no archive`,
-      });
+      problems.push(makeProblem(seq, 'missing', `run ${data.run} began; it is in no journal and no archive`));
     } else if (found.first !== data.head)
-      problems.push({ sequence: seq, kind: 'edited', detail: `run ${data.run} began with another entry` });
+      problems.push(makeProblem(seq, 'edited', `run ${data.run} began with another entry`));
   }
   for (const { seq, data } of acts.list('end.sealed')) {
     const found = runs.get(data.run);
     if (found === undefined) {
       if (!lost.has(data.run))
-        problems.push({
-          sequence: seq,
-          kind: 'missing',
-          detail: `run ${data.run} ended; it is in no journal and no archive`,
-        });
+        problems.push(makeProblem(seq, 'missing', `run ${data.run} ended; it is in no journal and no archive`));
     } else if (found.ends.get(data.entries) !== data.head)
-      problems.push({
-        sequence: seq,
-        kind: found.entries < data.entries ? 'truncated' : 'edited',
-        detail: `run ${data.run} ended ${data.outcome} with entry ${data.entries}; its journal has another one or none`,
-      });
+      problems.push(
+        makeProblem(
+          seq,
+          found.entries < data.entries ? 'truncated' : 'edited',
+          `run ${data.run} ended ${data.outcome} with entry ${data.entries}; its journal has another one or none`,
+        ),
+      );
   }
   return problems;
 }
@@ -165,15 +165,11 @@ function findUnlisted(
   for (const [run, { account: of, startedAt, ends }] of runs) {
     if (of !== account || startedAt < since) continue;
     if (!begun.has(run))
-      problems.push({ sequence: acts.next, kind: 'truncated', detail: `run ${run} has a journal, and no start here` });
+      problems.push(makeProblem(acts.next, 'truncated', `run ${run} has a journal, and no start here`));
     else
       for (const entry of ends.keys())
         if (!ended.has(`${run} ${entry}`))
-          problems.push({
-            sequence: acts.next,
-            kind: 'truncated',
-            detail: `run ${run} has ended, and has no end here`,
-          });
+          problems.push(makeProblem(acts.next, 'truncated', `run ${run} has ended, and has no end here`));
   }
   return problems;
 }
@@ -203,18 +199,12 @@ function findChangedKills(
     ...listKills(then).flatMap((kill): AccountProblem[] =>
       (kill.isLate ? shownToUser : shown).has(nameKill(kill))
         ? []
-        : [{ sequence: kill.sequence, kind: 'missing', detail: `the kill switch does not show ${describeKill(kill)}` }],
+        : [makeProblem(kill.sequence, 'missing', `the kill switch does not show ${describeKill(kill)}`)],
     ),
     ...kills.flatMap((kill): AccountProblem[] =>
       chained.has(nameKill(kill)) || now - kill.at < UNDER_WAY_MS
         ? []
-        : [
-            {
-              sequence: since.next,
-              kind: 'inserted',
-              detail: `the kill switch shows ${describeKill(kill)}, which is not here`,
-            },
-          ],
+        : [makeProblem(since.next, 'inserted', `the kill switch shows ${describeKill(kill)}, which is not here`)],
     ),
   ];
 }
@@ -238,14 +228,9 @@ function findChangedAnswers(
       const act = given.get(JSON.stringify([run, command, step, by]));
       const key = command === 'approve' ? keys?.get(by) : undefined;
       const found = `entry ${seq} of run ${run} has a ${command} by ${by}`;
-      if (act === undefined)
-        problems.push({ sequence: acts.next, kind: 'edited', detail: `${found}, which is not here` });
+      if (act === undefined) problems.push(makeProblem(acts.next, 'edited', `${found}, which is not here`));
       else if (key !== undefined && !isSigned(account, act, key))
-        problems.push({
-          sequence: act.seq,
-          kind: 'edited',
-          detail: `${found}, which is not signed with this person's key`,
-        });
+        problems.push(makeProblem(act.seq, 'edited', `${found}, which is not signed with this person's key`));
     }
   }
   return problems;
@@ -269,18 +254,12 @@ function findChangedBaselines(
     ...baselines.flatMap((row): AccountProblem[] =>
       stated.has(nameStated(row)) || row.at < begun
         ? []
-        : [{ sequence: since.next, kind: 'inserted', detail: `the ledger counts ${describe(row)}, which is not here` }],
+        : [makeProblem(since.next, 'inserted', `the ledger counts ${describe(row)}, which is not here`)],
     ),
     ...[...newest.values()].flatMap((act): AccountProblem[] =>
       counted.has(nameStated(act))
         ? []
-        : [
-            {
-              sequence: act.sequence,
-              kind: 'missing',
-              detail: `the ledger does not count ${describe(act)}; state it again`,
-            },
-          ],
+        : [makeProblem(act.sequence, 'missing', `the ledger does not count ${describe(act)}; state it again`)],
     ),
   ];
 }
@@ -295,12 +274,11 @@ function findForged(acts: AccountActs, { account, runs }: AccountEvidence): read
     const { seq, by, data } = act;
     const { signature } = data;
     if (signature === undefined) return [];
-    if (!isSigned(account, act))
-      return [{ sequence: seq, kind: 'edited', detail: `the signature of ${by} does not fit it` }];
+    if (!isSigned(account, act)) return [makeProblem(seq, 'edited', `the signature of ${by} does not fit it`)];
     const isKnown = known.some(([name, key]) => name === by && isSameKey(key, signature.key));
     const isJudged = [...runs.values()].some(({ startedAt, keys }) => startedAt >= act.at && keys.has(by));
     if (isKnown || !isJudged) return [];
-    return [{ sequence: seq, kind: 'inserted', detail: `it is signed with a key that no run's profile has for ${by}` }];
+    return [makeProblem(seq, 'inserted', `it is signed with a key that no run's profile has for ${by}`)];
   });
 }
 
@@ -308,5 +286,5 @@ function findForged(acts: AccountActs, { account, runs }: AccountEvidence): read
 export function describeMissingChain(anchors: readonly Anchor[]): AccountProblem {
   const last = [...anchors].sort((a, b) => a.seq - b.seq).at(-1);
   const count = formatCount(last?.count ?? 0, 'act was', 'acts were');
-  return { sequence: 1, kind: 'missing', detail: `the whole journal is missing: ${count} anchored at ${last?.time}` };
+  return makeProblem(1, 'missing', `the whole journal is missing: ${count} anchored at ${last?.time}`);
 }
