@@ -38,15 +38,14 @@ const refusalWords = (about: string) =>
     of: { form: 'text', pattern: '^[^\\u0000-\\u001f]{3,200}$', accepts: 'at least three characters' },
     about,
   }) as const;
+const word = <const W extends readonly string[]>(about: string, of: W) => ({ form: 'word', of, about }) as const;
+const group = <const F extends Readonly<Record<string, Setting>>>(about: string, fields: F) =>
+  ({ form: 'group', about, fields }) as const;
 const throttle = (about: string) =>
-  ({
-    form: 'group',
-    about,
-    fields: {
-      max: { ...whole('how many', 1, 1_000_000), required: true },
-      window: { ...duration('in which time', 1, 30 * DAY_MS), required: true },
-    },
-  }) as const;
+  group(about, {
+    max: { ...whole('how many', 1, 1_000_000), required: true },
+    window: { ...duration('in which time', 1, 30 * DAY_MS), required: true },
+  });
 
 /** The limits as the file spells them; each is a control of `limits/rules.ts`. */
 export const LIMIT_SETTINGS = {
@@ -56,11 +55,10 @@ export const LIMIT_SETTINGS = {
   max_order_size: decimal('largest size of one order, base currency'),
   max_order_notional: decimal('largest notional of one order, quote currency'),
   max_run_notional: decimal('largest notional of all orders of a run'),
-  unknown_price: {
-    form: 'word',
-    of: ['deny'],
-    about: 'deny an order whose notional can only be measured by its own price, which is the least it can be',
-  },
+  unknown_price: word(
+    'deny an order whose notional can only be measured by its own price, which is the least it can be',
+    ['deny'],
+  ),
   max_market_notional: decimal('largest notional of position and orders in one market'),
   max_exposure: decimal('the same over all markets'),
   max_position: decimal('largest position in one market, base currency'),
@@ -72,26 +70,18 @@ export const LIMIT_SETTINGS = {
   max_leverage: decimal('largest leverage a runbook may set'),
   max_writes: whole('most requests of a run that change something', 0, 1_000_000),
   max_orders_per_minute: whole('most orders per minute of the account over all its runs', 0, 100_000),
-  price_band: {
-    form: 'group',
-    about: 'largest distance of a price from the reference',
-    fields: {
-      within: { ...decimal('as a ratio: 0.03 is 3 %'), required: true },
-      max_age: duration('how old the reference may be', 1, DAY_MS),
-    },
-  },
+  price_band: group('largest distance of a price from the reference', {
+    within: { ...decimal('as a ratio: 0.03 is 3 %'), required: true },
+    max_age: duration('how old the reference may be', 1, DAY_MS),
+  }),
   step_fills: throttle('fills of the same step'),
   refusals: throttle('refusals and contradictions'),
-  self_match: {
-    form: 'word',
-    of: ['deny', 'allow'],
-    about: 'an order that would trade with a resting order of your own',
-  },
+  self_match: word('an order that would trade with a resting order of your own', ['deny', 'allow']),
   min_equity: decimal('least equity of the account, quote currency'),
   min_health: decimal('least health of the account'),
   max_account_age: duration('how old the account record for min_equity and min_health may be', 1, 30 * DAY_MS),
   max_read_age: duration('how old the last read from the venue may be', 1, 30 * DAY_MS),
-  mode: { form: 'word', of: TRADING_MODES, about: 'active; reducing: only what lowers exposure; halted: only cancels' },
+  mode: word('active; reducing: only what lowers exposure; halted: only cancels', TRADING_MODES),
   market_modes: {
     form: 'map',
     of: { form: 'word', of: TRADING_MODES },
@@ -112,15 +102,8 @@ export const PROFILE_SETTINGS = {
   },
   account: name('name of the account in leases and journals; main by default'),
   auth: {
-    form: 'group',
-    required: true,
-    about: 'how requests are authenticated; secrets as references only',
-    fields: {
-      mode: {
-        form: 'word',
-        of: ['jwt', 'api_key', 'none'],
-        about: 'jwt by default; none only for a loopback address',
-      },
+    ...group('how requests are authenticated; secrets as references only', {
+      mode: word('jwt by default; none only for a loopback address', ['jwt', 'api_key', 'none']),
       jwt: { form: 'secret', about: 'the JWT; may be left out where there is a refresh token' },
       refresh_token: { form: 'secret', about: 'obtains a new JWT when the current one has expired' },
       is_client: { form: 'flag', about: 'sent with POST /jwt; true by default' },
@@ -148,17 +131,14 @@ export const PROFILE_SETTINGS = {
         about: 'value of the chain header; without it the header is not sent',
       },
       signature_life: duration('life of a signature; 20s by default', 1000, 600_000),
-      signing_headers: {
-        form: 'group',
-        about: 'headers of a signed request',
-        fields: {
-          key: header('the API key; RBT-API-KEY by default'),
-          expiry: header('the expiry, UNIX seconds; RBT-TS by default'),
-          signature: header('the signature; RBT-SIGNATURE by default'),
-          chain: header('the chain; EID by default'),
-        },
-      },
-    },
+      signing_headers: group('headers of a signed request', {
+        key: header('the API key; RBT-API-KEY by default'),
+        expiry: header('the expiry, UNIX seconds; RBT-TS by default'),
+        signature: header('the signature; RBT-SIGNATURE by default'),
+        chain: header('the chain; EID by default'),
+      }),
+    }),
+    required: true,
   },
   encoding: {
     form: 'map',
@@ -167,62 +147,40 @@ export const PROFILE_SETTINGS = {
     names: 'an endpoint with another method than GET',
     about: 'how the parameters of an endpoint are sent; body by default',
   },
-  rate_limit: {
-    form: 'group',
-    about: 'the token budget of the address',
-    fields: {
-      tokens: whole('tokens per window; 1200 by default', 1, 10_000_000),
-      window: duration('the window; 60s by default', 1000, 3_600_000),
-      shared_as: name('processes with the same name share one budget on this machine; default by default'),
-      costs: {
-        form: 'map',
-        of: { form: 'whole', min: 0, max: 100_000 },
-        keys: ENDPOINT_NAMES,
-        names: 'an endpoint',
-        about: 'tokens of endpoints for which the venue document gives no figure; 10 by default',
-      },
-      order_rate: whole('order actions per second for the account; no limit by default', 1, 100_000),
-      statuses: {
-        form: 'list',
-        of: { form: 'whole', min: 200, max: 599 },
-        about: 'HTTP statuses that mean an exhausted limit; 429 by default',
-      },
-      reset_unit: {
-        form: 'word',
-        of: RESET_UNITS,
-        about: 'unit of X-RateLimit-Reset; auto (by its magnitude) by default',
-      },
+  rate_limit: group('the token budget of the address', {
+    tokens: whole('tokens per window; 1200 by default', 1, 10_000_000),
+    window: duration('the window; 60s by default', 1000, 3_600_000),
+    shared_as: name('processes with the same name share one budget on this machine; default by default'),
+    costs: {
+      form: 'map',
+      of: { form: 'whole', min: 0, max: 100_000 },
+      keys: ENDPOINT_NAMES,
+      names: 'an endpoint',
+      about: 'tokens of endpoints for which the venue document gives no figure; 10 by default',
     },
-  },
-  position_orders: {
-    form: 'group',
-    about: 'how position stop-loss and take-profit orders are spelled',
-    fields: {
-      size_field: { form: 'word', of: ['size', 'size_percent'], about: 'field of the fraction; size by default' },
-      shown_size: {
-        form: 'word',
-        of: ['fraction', 'base'],
-        about:
-          'what the records of one that has not triggered show as its size: fraction (the default; another size proves that it has triggered), or base, the size in base currency, which proves nothing',
-      },
-      stop_loss: { form: 'word', of: ['stop_loss', 'stop_loss_limit'], about: 'type of a stop-loss' },
-      take_profit: { form: 'word', of: ['take_profit', 'take_profit_limit'], about: 'type of a take-profit' },
+    order_rate: whole('order actions per second for the account; no limit by default', 1, 100_000),
+    statuses: {
+      form: 'list',
+      of: { form: 'whole', min: 200, max: 599 },
+      about: 'HTTP statuses that mean an exhausted limit; 429 by default',
     },
-  },
-  market_order_price: {
-    form: 'word',
-    of: ['optional', 'required'],
-    about: 'whether a market order needs a price; optional by default',
-  },
+    reset_unit: word('unit of X-RateLimit-Reset; auto (by its magnitude) by default', RESET_UNITS),
+  }),
+  position_orders: group('how position stop-loss and take-profit orders are spelled', {
+    size_field: word('field of the fraction; size by default', ['size', 'size_percent']),
+    shown_size: word(
+      'what the records of one that has not triggered show as its size: fraction (the default; another size proves that it has triggered), or base, the size in base currency, which proves nothing',
+      ['fraction', 'base'],
+    ),
+    stop_loss: word('type of a stop-loss', ['stop_loss', 'stop_loss_limit']),
+    take_profit: word('type of a take-profit', ['take_profit', 'take_profit_limit']),
+  }),
+  market_order_price: word('whether a market order needs a price; optional by default', ['optional', 'required']),
   max_leverage: whole('the largest leverage the venue lets this account set; 20 by default', 1, 50),
-  refusals: {
-    form: 'group',
-    about: 'words of refusals beside those that are known, compared as whole words',
-    fields: {
-      definite: refusalWords('which prove that the venue decided and nothing was done'),
-      doubtful: refusalWords('which say that a part of the venue failed: the order may be there, and is looked up'),
-    },
-  },
+  refusals: group('words of refusals beside those that are known, compared as whole words', {
+    definite: refusalWords('which prove that the venue decided and nothing was done'),
+    doubtful: refusalWords('which say that a part of the venue failed: the order may be there, and is looked up'),
+  }),
   markets: {
     form: 'map',
     key: MARKET_PATTERN,
@@ -290,11 +248,9 @@ export const PROFILE_SETTINGS = {
       },
     },
   },
-  positions: {
-    form: 'group',
-    about:
-      'a declared request that lists every position of the account: it proves what the account holds in every market',
-    fields: {
+  positions: group(
+    'a declared request that lists every position of the account: it proves what the account holds in every market',
+    {
       request: { ...name('a declared request'), required: true },
       rows: resultPath('path of the list in the result; result by default'),
       market: { ...field('field of a row with its market'), required: true },
@@ -302,7 +258,7 @@ export const PROFILE_SETTINGS = {
       side: field('field with its side, long or short'),
       price: field('field with its average entry'),
     },
-  },
+  ),
   people: {
     form: 'map',
     key: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]{1,80}$',
@@ -327,85 +283,53 @@ export const PROFILE_SETTINGS = {
     of: { form: 'text', pattern: NAME_PATTERN, accepts: 'a capability such as cancel_all' },
     about: 'capabilities that runbooks on this account may use',
   },
-  limits: { form: 'group', fields: LIMIT_SETTINGS, about: 'limits of the account; a runbook can only tighten them' },
-  ambiguity: {
-    form: 'group',
-    about: 'orders whose fate is unknown',
-    fields: {
-      window: duration(
-        'no order is called absent and none is sent again before this time; 90s by default',
-        1000,
-        DAY_MS,
-      ),
+  limits: group('limits of the account; a runbook can only tighten them', LIMIT_SETTINGS),
+  ambiguity: group('orders whose fate is unknown', {
+    window: duration('no order is called absent and none is sent again before this time; 90s by default', 1000, DAY_MS),
+  }),
+  sockets: group('connections to the venue', {
+    idle: duration(
+      'how long a connection may have been idle and still carry a request; 4s by default, or a second less than the Keep-Alive timeout that the server states',
+      1,
+      600_000,
+    ),
+  }),
+  fills: group('fills of an order that are not shown yet', {
+    window: duration(
+      'how long the fills of an order are read until they add up to the filled size of its record; 60s by default',
+      1000,
+      DAY_MS,
+    ),
+  }),
+  stop: group('stops that reduce a position', {
+    room: {
+      form: 'text',
+      pattern: '^[0-9]{1,2}(\\.[0-9]{1,4})?%$',
+      accepts: 'a percentage, such as 1% or 0.5%',
+      about: 'a warning where the limit of such a stop is closer to its trigger than this part of it; 1% by default',
     },
-  },
-  sockets: {
-    form: 'group',
-    about: 'connections to the venue',
-    fields: {
-      idle: duration(
-        'how long a connection may have been idle and still carry a request; 4s by default, or a second less than the Keep-Alive timeout that the server states',
-        1,
-        600_000,
-      ),
-    },
-  },
-  fills: {
-    form: 'group',
-    about: 'fills of an order that are not shown yet',
-    fields: {
-      window: duration(
-        'how long the fills of an order are read until they add up to the filled size of its record; 60s by default',
-        1000,
-        DAY_MS,
-      ),
-    },
-  },
-  stop: {
-    form: 'group',
-    about: 'stops that reduce a position',
-    fields: {
-      room: {
-        form: 'text',
-        pattern: '^[0-9]{1,2}(\\.[0-9]{1,4})?%$',
-        accepts: 'a percentage, such as 1% or 0.5%',
-        about: 'a warning where the limit of such a stop is closer to its trigger than this part of it; 1% by default',
-      },
-    },
-  },
-  gate: {
-    form: 'group',
-    about: 'the last check before a request that changes something is sent',
-    fields: {
-      stale: duration(
-        'how old lease, kill switch, deadman switch and limits may be when the first byte leaves; 250ms by default',
-        10,
-        10_000,
-      ),
-    },
-  },
-  clock: {
-    form: 'group',
-    about: "this machine's clock beside those of the venue and the store",
-    fields: {
-      ahead: duration(
-        'how far they may differ, ahead or behind, before the scheduler decides nothing new; 5s by default',
-        1000,
-        DAY_MS,
-      ),
-    },
-  },
-  shutdown: {
-    form: 'group',
-    about: 'how a process ends after a signal',
-    fields: {
-      within: duration(
-        'how long cancelling, look-ups and closing may take together after the first signal; what is open then is left for `runbook resume`; 30s by default',
-        1000,
-        DAY_MS,
-      ),
-    },
-  },
+  }),
+  gate: group('the last check before a request that changes something is sent', {
+    stale: duration(
+      'how old lease, kill switch, deadman switch and limits may be when the first byte leaves; 250ms by default',
+      10,
+      10_000,
+    ),
+  }),
+  clock: group("this machine's clock beside those of the venue and the store", {
+    ahead: duration(
+      'how far they may differ, ahead or behind, before the scheduler decides nothing new; 5s by default',
+      1000,
+      DAY_MS,
+    ),
+  }),
+  shutdown: group('how a process ends after a signal', {
+    within: duration(
+      'how long cancelling, look-ups and closing may take together after the first signal; what is open then is left for `runbook resume`; 30s by default',
+      1000,
+      DAY_MS,
+    ),
+  }),
   allowed_addresses: {
     form: 'list',
     of: {
@@ -415,59 +339,47 @@ export const PROFILE_SETTINGS = {
     },
     about: 'private addresses the base URL may resolve to; none by default',
   },
-  store: {
-    form: 'group',
-    about: 'store of the journals of runs',
-    fields: {
-      sqlite: { form: 'text', pattern: '^[^\\u0000]+$', accepts: 'a file', path: true, about: 'an SQLite file' },
-      postgres: { form: 'secret', about: 'the URL of a PostgreSQL database' },
-    },
-  },
-  anchors: {
-    form: 'group',
-    about: 'records of how far the journal has come, kept beside it and elsewhere',
-    fields: {
-      key: { form: 'secret', about: 'Ed25519 private key in PEM form that signs anchors' },
-      copies: {
-        form: 'map',
-        key: NAME_PATTERN,
-        names: 'a letter, then letters, digits, _ or -',
-        about: 'other places to which anchors are written, by name',
-        of: {
-          form: 'group',
-          fields: {
-            file: {
-              form: 'text',
-              pattern: '^[^\\u0000]+$',
-              accepts: 'a file',
-              path: true,
-              about: 'a file to which anchors are appended',
-            },
-            webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
-            bucket: {
-              form: 'secret',
-              about: 'the URL of a folder in an object store: each anchor is put into it as an object',
-            },
+  store: group('store of the journals of runs', {
+    sqlite: { form: 'text', pattern: '^[^\\u0000]+$', accepts: 'a file', path: true, about: 'an SQLite file' },
+    postgres: { form: 'secret', about: 'the URL of a PostgreSQL database' },
+  }),
+  anchors: group('records of how far the journal has come, kept beside it and elsewhere', {
+    key: { form: 'secret', about: 'Ed25519 private key in PEM form that signs anchors' },
+    copies: {
+      form: 'map',
+      key: NAME_PATTERN,
+      names: 'a letter, then letters, digits, _ or -',
+      about: 'other places to which anchors are written, by name',
+      of: {
+        form: 'group',
+        fields: {
+          file: {
+            form: 'text',
+            pattern: '^[^\\u0000]+$',
+            accepts: 'a file',
+            path: true,
+            about: 'a file to which anchors are appended',
+          },
+          webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+          bucket: {
+            form: 'secret',
+            about: 'the URL of a folder in an object store: each anchor is put into it as an object',
           },
         },
       },
-      patience: duration('how long a place may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
     },
-  },
+    patience: duration('how long a place may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
+  }),
   review_page: {
     form: 'text',
     pattern: '^https?://[^\\s?#@]{1,300}$',
     accepts: 'an http or https URL without a query',
     about: 'where `runbook audit serve` is reached, for the links of notices',
   },
-  heartbeat: {
-    form: 'group',
-    about: 'a service that raises an alarm when the scheduler does not ask for its URL any more',
-    fields: {
-      url: { form: 'secret', required: true, about: 'the URL, asked for with GET while the account is served' },
-      every: duration('how often; 1m by default', 10_000, DAY_MS),
-    },
-  },
+  heartbeat: group('a service that raises an alarm when the scheduler does not ask for its URL any more', {
+    url: { form: 'secret', required: true, about: 'the URL, asked for with GET while the account is served' },
+    every: duration('how often; 1m by default', 10_000, DAY_MS),
+  }),
   notify: {
     form: 'map',
     key: NAME_PATTERN,
@@ -477,11 +389,7 @@ export const PROFILE_SETTINGS = {
       form: 'group',
       fields: {
         webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
-        shape: {
-          form: 'word',
-          of: NOTICE_SHAPES,
-          about: 'the form of what is posted: json by default, or that of a chat service',
-        },
+        shape: word('the form of what is posted: json by default, or that of a chat service', NOTICE_SHAPES),
         chat: {
           form: 'text',
           pattern: '^(-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,63})$',
