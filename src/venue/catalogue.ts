@@ -96,22 +96,19 @@ const paging = {
   p_order: { type: 'enum', required: false, values: ['DESC', 'ASC'], doc: 'order by time, DESC by default' },
 } as const;
 
-export const CATALOGUE = {
+/** What holds for a read of which no protection depends. */
+const PLAIN_READ = { qualifies: false, protective: false, repeatable: 'safe' } as const;
+
+const ROWS = {
   'GET /account': {
-    method: 'GET',
-    path: '/account',
     parameters: {},
     answer: { shape: 'list', of: 'account', one: true },
     tokens: 20,
-    qualifies: false,
-    protective: false,
-    repeatable: 'safe',
+    ...PLAIN_READ,
     section: 'Account operations',
     about: 'Reads the account record.',
   },
   'PUT /account/leverage': {
-    method: 'PUT',
-    path: '/account/leverage',
     parameters: {
       market_id: market,
       leverage: { type: 'integer', required: true, min: 1, max: 20, doc: 'leverage of the market, a whole number' },
@@ -126,8 +123,6 @@ export const CATALOGUE = {
     about: 'Sets the leverage of one market.',
   },
   'POST /jwt': {
-    method: 'POST',
-    path: '/jwt',
     parameters: {
       is_client: { type: 'boolean', required: true, doc: 'whether the caller is a client application' },
       refresh_token: { type: 'text', required: true, doc: 'the refresh token', secret: true },
@@ -142,8 +137,6 @@ export const CATALOGUE = {
     about: 'Obtains a new JWT when the current one has expired.',
   },
   'GET /orders': {
-    method: 'GET',
-    path: '/orders',
     parameters: {
       order_id: { ...orderId, required: false },
       client_order_id: {
@@ -156,15 +149,11 @@ export const CATALOGUE = {
       ...paging,
     },
     answer: { shape: 'list', of: 'order', one: false },
-    qualifies: false,
-    protective: false,
-    repeatable: 'safe',
+    ...PLAIN_READ,
     section: 'Orders',
     about: 'Lists orders of the account.',
   },
   'POST /orders': {
-    method: 'POST',
-    path: '/orders',
     parameters: {
       market_id: market,
       price: {
@@ -200,8 +189,6 @@ export const CATALOGUE = {
     about: 'Places an order; the answer says only `processing`.',
   },
   'PUT /orders': {
-    method: 'PUT',
-    path: '/orders',
     parameters: {
       order_id: orderId,
       market_id: market,
@@ -218,8 +205,6 @@ export const CATALOGUE = {
     about: 'Amends price and size of an order; the answer says only `amending`.',
   },
   'DELETE /orders': {
-    method: 'DELETE',
-    path: '/orders',
     parameters: {
       order_id: { ...orderId, required: false },
       market_id: market,
@@ -235,8 +220,6 @@ export const CATALOGUE = {
     about: 'Cancels one order; the answer says only `canceling`.',
   },
   'DELETE /orders/cancel_all': {
-    method: 'DELETE',
-    path: '/orders/cancel_all',
     parameters: {},
     answer: { shape: 'empty' },
     qualifies: true,
@@ -247,43 +230,29 @@ export const CATALOGUE = {
     about: 'Cancels every open order of the account.',
   },
   'GET /fills': {
-    method: 'GET',
-    path: '/fills',
     parameters: { market_id: optionalMarket, ...paging },
     answer: { shape: 'list', of: 'fill', one: false },
     tokens: 10,
-    qualifies: false,
-    protective: false,
-    repeatable: 'safe',
+    ...PLAIN_READ,
     section: 'Fills',
     about: 'Lists fills of the account.',
   },
   'GET /fills/order': {
-    method: 'GET',
-    path: '/fills/order',
     parameters: { order_id: orderId },
     answer: { shape: 'list', of: 'fill', one: false },
-    qualifies: false,
-    protective: false,
-    repeatable: 'safe',
+    ...PLAIN_READ,
     section: 'Fills',
     about: 'Lists the fills of one order.',
   },
   'GET /profile': {
-    method: 'GET',
-    path: '/profile',
     parameters: {},
     answer: { shape: 'list', of: 'tier', one: true },
     tokens: 10,
-    qualifies: false,
-    protective: false,
-    repeatable: 'safe',
+    ...PLAIN_READ,
     section: 'Profile',
     about: 'Reads the volume tier.',
   },
   'POST /cancel_all_after': {
-    method: 'POST',
-    path: '/cancel_all_after',
     parameters: {
       market_id: market,
       timeout: {
@@ -302,8 +271,6 @@ export const CATALOGUE = {
     about: 'Arms or renews the deadman switch.',
   },
   'GET /cancel_all_after': {
-    method: 'GET',
-    path: '/cancel_all_after',
     parameters: { market_id: market },
     answer: { shape: 'deadman' },
     qualifies: false,
@@ -313,8 +280,6 @@ export const CATALOGUE = {
     about: 'Reads the deadman switch; empty when it is not active.',
   },
   'DELETE /cancel_all_after': {
-    method: 'DELETE',
-    path: '/cancel_all_after',
     parameters: { market_id: market },
     answer: { shape: 'nothing' },
     qualifies: false,
@@ -324,7 +289,15 @@ export const CATALOGUE = {
     section: 'Deadman switch',
     about: 'Disarms the deadman switch.',
   },
-} as const satisfies Record<string, Endpoint>;
+} as const satisfies Record<`${Endpoint['method']} /${string}`, Omit<Endpoint, 'method' | 'path'>>;
+
+/** An endpoint's name is its method and its path. */
+export const CATALOGUE = Object.fromEntries(
+  Object.entries(ROWS).map(([name, row]) => {
+    const [method, path] = name.split(' ');
+    return [name, { method, path, ...row }];
+  }),
+) as { readonly [E in keyof typeof ROWS]: (typeof ROWS)[E] & Pick<Endpoint, 'method' | 'path'> };
 
 export type EndpointName = keyof typeof CATALOGUE;
 export const ENDPOINT_NAMES = Object.keys(CATALOGUE) as readonly EndpointName[];
@@ -362,23 +335,22 @@ type RequiredNames<P> = { [K in keyof P]: P[K] extends { required: true } ? K : 
 
 /** The parameters of an endpoint: decimals as strings, instants in µs. */
 export type Params<E extends EndpointName> = {
-  readonly [K in RequiredNames<(typeof CATALOGUE)[E]['parameters']>]: ValueOf<(typeof CATALOGUE)[E]['parameters'][K]>;
+  readonly [K in RequiredNames<(typeof ROWS)[E]['parameters']>]: ValueOf<(typeof ROWS)[E]['parameters'][K]>;
 } & {
-  readonly [K in Exclude<
-    keyof (typeof CATALOGUE)[E]['parameters'],
-    RequiredNames<(typeof CATALOGUE)[E]['parameters']>
-  >]?: ValueOf<(typeof CATALOGUE)[E]['parameters'][K]> | undefined;
+  readonly [K in Exclude<keyof (typeof ROWS)[E]['parameters'], RequiredNames<(typeof ROWS)[E]['parameters']>>]?:
+    | ValueOf<(typeof ROWS)[E]['parameters'][K]>
+    | undefined;
 };
 
 /** The result of a confirmed call: records that `wire/answer.ts` has validated and normalised. */
-export type Result<E extends EndpointName> = (typeof CATALOGUE)[E]['answer'] extends {
+export type Result<E extends EndpointName> = (typeof ROWS)[E]['answer'] extends {
   shape: 'list';
   of: infer N extends RecordName;
 }
   ? readonly RecordOf[N][]
-  : (typeof CATALOGUE)[E]['answer'] extends { shape: 'jwt' }
+  : (typeof ROWS)[E]['answer'] extends { shape: 'jwt' }
     ? { readonly jwt: string; readonly refresh_token?: string }
-    : (typeof CATALOGUE)[E]['answer'] extends { shape: 'deadman' }
+    : (typeof ROWS)[E]['answer'] extends { shape: 'deadman' }
       ? DeadmanRecord | null
       : null;
 
