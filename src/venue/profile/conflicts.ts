@@ -8,6 +8,13 @@ import type { DataPath, ProfileFinding } from './reading.ts';
 import type { ResultShape, ResultWord, SecretReference } from './setting-form.ts';
 import type { ReadProfile } from './settings.ts';
 
+const reportConflict = (path: DataPath, message: string): ProfileFinding => ({
+  code: 'profile-conflict',
+  path,
+  message,
+});
+const reportForm = (path: DataPath, message: string): ProfileFinding => ({ code: 'profile-form', path, message });
+
 /** Every finding that needs more than the form of one setting. */
 export function findConflicts(settings: ReadProfile): ProfileFinding[] {
   const url = readBaseUrl(settings.base_url);
@@ -55,16 +62,12 @@ function readBaseUrl(text: string): { readonly url: URL } | { readonly problem: 
 function* findAuthConflicts(auth: ReadProfile['auth'], loopback: boolean): Generator<ProfileFinding | false> {
   const mode = auth.mode ?? 'jwt';
   const given = (names: readonly (keyof ReadProfile['auth'])[]) => names.filter((name) => auth[name] !== undefined);
-  const conflict = (name: string, message: string): ProfileFinding => ({
-    code: 'profile-conflict',
-    path: ['auth', name],
-    message,
-  });
   for (const name of mode === 'jwt' ? [] : given(JWT_ONLY))
-    yield conflict(name, `auth.${name} is for mode jwt; the mode is ${mode}`);
+    yield reportConflict(['auth', name], `auth.${name} is for mode jwt; the mode is ${mode}`);
   for (const name of mode === 'api_key' ? [] : given(KEY_ONLY))
-    yield conflict(name, `auth.${name} is for mode api_key; the mode is ${mode}`);
-  if (mode === 'none' && !loopback) yield conflict('mode', 'auth.mode none is only for a loopback address');
+    yield reportConflict(['auth', name], `auth.${name} is for mode api_key; the mode is ${mode}`);
+  if (mode === 'none' && !loopback)
+    yield reportConflict(['auth', 'mode'], 'auth.mode none is only for a loopback address');
   if (mode === 'jwt' && given(['jwt', 'refresh_token']).length === 0) {
     yield {
       code: 'profile-missing',
@@ -74,7 +77,10 @@ function* findAuthConflicts(auth: ReadProfile['auth'], loopback: boolean): Gener
   }
   if (auth.cookie !== undefined)
     for (const name of given(['header', 'prefix']))
-      yield conflict(name, `auth.${name} and auth.cookie exclude each other: the JWT is sent in one place`);
+      yield reportConflict(
+        ['auth', name],
+        `auth.${name} and auth.cookie exclude each other: the JWT is sent in one place`,
+      );
   if (mode === 'api_key') {
     for (const name of ['api_key', 'secret'] as const) {
       if (auth[name] === undefined)
@@ -104,29 +110,19 @@ function checkCost(name: string): ProfileFinding | undefined {
 function* findStoreConflicts({ store }: ReadProfile): Generator<ProfileFinding> {
   if (store === undefined) return;
   if ((store.sqlite === undefined) === (store.postgres === undefined)) {
-    yield { code: 'profile-conflict', path: ['store'], message: 'store must name exactly one of sqlite and postgres' };
+    yield reportConflict(['store'], 'store must name exactly one of sqlite and postgres');
   }
 }
 
 function checkNotifyTarget(name: string, target: NonNullable<ReadProfile['notify']>[string]): ProfileFinding | false {
   const path = ['notify', name];
   if ((target.webhook === undefined) === (target.log === undefined))
-    return { code: 'profile-conflict', path, message: `notify.${name} must name exactly one of webhook and log` };
+    return reportConflict(path, `notify.${name} must name exactly one of webhook and log`);
   if ((target.chat === undefined) === (target.shape === 'telegram'))
-    return {
-      code: 'profile-conflict',
-      path,
-      message: `notify.${name} must name the chat where its shape is telegram, and only there`,
-    };
+    return reportConflict(path, `notify.${name} must name the chat where its shape is telegram, and only there`);
   if (target.log !== undefined && target.shape !== undefined)
-    return { code: 'profile-conflict', path, message: `notify.${name}.shape is for a webhook; a log has none` };
-  return (
-    target.log === false && {
-      code: 'profile-form',
-      path: [...path, 'log'],
-      message: `notify.${name}.log can only be true`,
-    }
-  );
+    return reportConflict(path, `notify.${name}.shape is for a webhook; a log has none`);
+  return target.log === false && reportForm([...path, 'log'], `notify.${name}.log can only be true`);
 }
 
 function checkAnchorCopy(
@@ -134,11 +130,11 @@ function checkAnchorCopy(
   copy: { readonly file?: string; readonly webhook?: SecretReference; readonly bucket?: SecretReference },
 ): ProfileFinding | false {
   return (
-    Object.keys(copy).length !== 1 && {
-      code: 'profile-conflict',
-      path: ['anchors', 'copies', name],
-      message: `anchors.copies.${name} must name exactly one of file, webhook and bucket`,
-    }
+    Object.keys(copy).length !== 1 &&
+    reportConflict(
+      ['anchors', 'copies', name],
+      `anchors.copies.${name} must name exactly one of file, webhook and bucket`,
+    )
   );
 }
 
@@ -146,11 +142,10 @@ function checkAnchorCopy(
 function checkRequest(name: string, path: string): ProfileFinding | undefined {
   const known = ENDPOINT_NAMES.find((each) => each === `GET ${path}`);
   if (known === undefined) return undefined;
-  return {
-    code: 'profile-conflict',
-    path: ['requests', name, 'path'],
-    message: `requests.${name}: ${known} is an endpoint of the venue document and cannot be declared; use its step`,
-  };
+  return reportConflict(
+    ['requests', name, 'path'],
+    `requests.${name}: ${known} is an endpoint of the venue document and cannot be declared; use its step`,
+  );
 }
 
 function* findFeedConflicts(
@@ -161,35 +156,25 @@ function* findFeedConflicts(
   const request = Object.hasOwn(requests, feed.request) ? requests[feed.request] : undefined;
   const path = ['feeds', name];
   if (request === undefined) {
-    yield {
-      code: 'profile-conflict',
-      path: [...path, 'request'],
-      message: `feeds.${name}: requests has no ${feed.request}`,
-    };
+    yield reportConflict([...path, 'request'], `feeds.${name}: requests has no ${feed.request}`);
     return;
   }
   const query = request.query ?? {};
   for (const [key, text] of Object.entries(feed.with ?? {})) {
     if (!Object.hasOwn(query, key))
-      yield {
-        code: 'profile-conflict',
-        path: [...path, 'with', key],
-        message: `feeds.${name}: the request ${feed.request} has no parameter ${key}`,
-      };
+      yield reportConflict(
+        [...path, 'with', key],
+        `feeds.${name}: the request ${feed.request} has no parameter ${key}`,
+      );
     if (text.replaceAll('${market}', '').includes('${')) {
-      yield {
-        code: 'profile-form',
-        path: [...path, 'with', key],
-        message: `feeds.${name}.with.${key}: only \${market} can be filled in`,
-      };
+      yield reportForm([...path, 'with', key], `feeds.${name}.with.${key}: only \${market} can be filled in`);
     }
   }
   if (!leadsToNumber(request.result, parseResultPath(feed.read).slice(1))) {
-    yield {
-      code: 'profile-conflict',
-      path: [...path, 'read'],
-      message: `feeds.${name}: ${feed.read} is not a number in the result that requests.${feed.request} declares`,
-    };
+    yield reportConflict(
+      [...path, 'read'],
+      `feeds.${name}: ${feed.read} is not a number in the result that requests.${feed.request} declares`,
+    );
   }
 }
 
@@ -203,11 +188,8 @@ const POSITION_FIELDS: Readonly<Record<'market' | 'size' | 'side' | 'price', Rea
 
 function* findPositionsConflicts({ positions, requests = {} }: ReadProfile): Generator<ProfileFinding> {
   if (positions === undefined) return;
-  const conflict = (name: string, message: string): ProfileFinding => ({
-    code: 'profile-conflict',
-    path: ['positions', name],
-    message: `positions: ${message}`,
-  });
+  const conflict = (name: string, message: string): ProfileFinding =>
+    reportConflict(['positions', name], `positions: ${message}`);
   const request = Object.hasOwn(requests, positions.request) ? requests[positions.request] : undefined;
   if (request === undefined) return yield conflict('request', `requests has no ${positions.request}`);
   const list = findShape(request.result, parseResultPath(positions.rows ?? 'result').slice(1));
@@ -267,9 +249,8 @@ function checkAddress(text: string, index: number): ProfileFinding | undefined {
   const v6 = address.includes(':');
   const form = v6 ? /^(?=.*:)[0-9A-Fa-f:.]+$/ : /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
   if (form.test(address) && (bits === undefined || Number(bits) <= (v6 ? 128 : 32))) return undefined;
-  return {
-    code: 'profile-form',
-    path: ['allowed_addresses', index],
-    message: `allowed_addresses[${index}] is not an IP address or network such as 10.1.0.0/16`,
-  };
+  return reportForm(
+    ['allowed_addresses', index],
+    `allowed_addresses[${index}] is not an IP address or network such as 10.1.0.0/16`,
+  );
 }
