@@ -14,13 +14,11 @@ import { type Callee, Checking } from './check/checking.ts';
 import {
   checkConcurrency,
   checkDeadman,
-  checkDefs,
   checkFeeds,
   checkInputs,
-  checkLets,
   checkLimits,
+  checkNamed,
   checkVars,
-  declareGlobals,
   findDefaultMarket,
   getScalarText,
   readLeaves,
@@ -34,8 +32,8 @@ import { readDocument } from './document/document.ts';
 import { type MapNode, type Node, nodeAt, plainData } from './document/nodes.ts';
 import { type ExpressionUse, FAULTY } from './expression/compiler.ts';
 import { type Declared, makeOptional } from './expression/scope.ts';
-import { STEP_ERROR } from './functions/records.ts';
-import { MARKET } from './functions/typing.ts';
+import { RUN, STEP_ERROR } from './functions/records.ts';
+import { MARKET, TIME } from './functions/typing.ts';
 import { readDocumentedCost, TOKENS_PER_MINUTE } from './plan/steady.ts';
 import { buildRunbookSchema } from './schema.ts';
 import { FILE } from './shape/grammar.ts';
@@ -152,7 +150,8 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
   collectIds(checking, root);
 
   const name = getScalarText(root.get('runbook')) ?? '';
-  declareGlobals(checking);
+  checking.names.declare('now', TIME);
+  checking.names.declare('run', RUN);
   noteLost(checking, root);
   const inputs = checkInputs(checking, root.get('inputs'));
   compiler.market = findDefaultMarket(
@@ -161,9 +160,9 @@ function assemble(checking: Checking, root: MapNode): CheckedRunbook {
     compileEarly(checking, root, 'deadman', 'market')?.[0],
   );
   const feeds = checkFeeds(checking, root.get('feeds'));
-  const lets = checkLets(checking, root.get('let'));
+  const lets = checkNamed(checking, root.get('let'));
   const vars = checkVars(checking, root.get('vars'));
-  const defs = checkDefs(checking, root.get('def'));
+  const defs = checkNamed(checking, root.get('def'), (name, value) => checking.names.defs.set(name, value));
   const limits = checkLimits(checking, root.get('limits'));
   const deadman = checkDeadman(checking, root);
   compiler.market = findDefaultMarket(limits?.markets, inputs, deadman?.market);

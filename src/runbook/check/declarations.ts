@@ -19,10 +19,10 @@ import type { ListNode, MapNode, Node } from '../document/nodes.ts';
 import { derive, FAULTY } from '../expression/compiler.ts';
 import { parseTypeWord, readLiteral } from '../expression/expression.ts';
 import { suggestWord } from '../foreign-words.ts';
-import { makeRecordType, RUN } from '../functions/records.ts';
+import { makeRecordType } from '../functions/records.ts';
 import { isMarket } from '../functions/term.ts';
 import { getElementWord, holdsOrders, TYPE_WORDS, VARIABLE_WORDS } from '../functions/type-words.ts';
-import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT, TIME } from '../functions/typing.ts';
+import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT } from '../functions/typing.ts';
 import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { compareValues, findViolation, formatValue, getElementType, isOrdered } from './inputs.ts';
@@ -155,21 +155,8 @@ function collectDefaults(inputs: readonly InputDeclaration[]): RecordValue {
   return defaults;
 }
 
-export function declareGlobals(checking: Checking): void {
-  checking.names.declare('now', TIME);
-  checking.names.declare('run', RUN);
-}
-
-export function checkLets(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
-  return checkNamed(checking, node);
-}
-
-/** Checks the named expressions; each may use those before it. */
-export function checkDefs(checking: Checking, node: Node | undefined): readonly NamedExpr[] {
-  return checkNamed(checking, node, (name, value) => checking.names.defs.set(name, value));
-}
-
-function checkNamed(
+/** Checks the named expressions of `let` or `def`; each may use those before it. */
+export function checkNamed(
   checking: Checking,
   node: Node | undefined,
   remember: (name: string, value: Expr) => void = () => {},
