@@ -9,22 +9,33 @@ import { type JournalReader, type StoredEntry, StoreError } from './store.ts';
 
 const PAGE = 2000;
 
-/** Between two pages the event loop gets a round: heartbeats, leases and signals of the process must not wait for a long journal. */
+/** After so many characters of lines others get a turn: a few milliseconds of hashing, parsing and folding. */
+const TURN = 2 ** 18;
+
+/**
+ * The lines of a run in parts of a page. Between two of them the event loop gets a round: heartbeats, leases and signals of the process
+ * must not wait for a long journal.
+ */
 export async function* readPages(
-  store: JournalReader,
+  store: Pick<JournalReader, 'read'>,
   run: string,
   size: number,
 ): AsyncGenerator<readonly StoredEntry[]> {
   for (let after = 0, more = true; more; ) {
     const page = await store.read(run, { after, limit: size });
-    yield page;
     after = page.at(-1)?.seq ?? after;
     more = page.length === size;
-    if (more) await settle();
+    for (let from = 0; from < page.length; ) {
+      let end = from;
+      for (let length = 0; end < page.length && length < TURN; end += 1) length += page[end]?.line.length ?? 0;
+      yield from === 0 && end === page.length ? page : page.slice(from, end);
+      from = end;
+      if (more || from < page.length) await settle();
+    }
   }
 }
 
-export async function* readStoredEntries(store: JournalReader, run: string): AsyncGenerator<StoredEntry> {
+export async function* readStoredEntries(store: Pick<JournalReader, 'read'>, run: string): AsyncGenerator<StoredEntry> {
   for await (const page of readPages(store, run, PAGE)) yield* page;
 }
 
@@ -35,7 +46,7 @@ export function* readLines(lines: Iterable<StoredEntry>): Generator<Entry> {
 
 /** The entries of some types, by their present names; only lines that can hold one are parsed. */
 export async function* readEntriesOf(
-  store: JournalReader,
+  store: Pick<JournalReader, 'read'>,
   run: string,
   types: ReadonlySet<string>,
 ): AsyncGenerator<Entry> {
@@ -48,14 +59,17 @@ export async function* readEntriesOf(
 export const RECOVERY = 'recovery';
 
 /** Whether the last entry of a run is an end that its engine wrote. */
-export async function hasEngineEnd(store: JournalReader, run: string): Promise<boolean> {
+export async function hasEngineEnd(store: Pick<JournalReader, 'read'>, run: string): Promise<boolean> {
   let last: StoredEntry | undefined;
   for await (last of readStoredEntries(store, run));
   return last?.type === 'run.ended' && readEntry(last).actor !== RECOVERY;
 }
 
+/** What entries are read from; a run holds some back beside its lines. */
+type EntrySource = Pick<JournalReader, 'read' | 'accountRows'>;
+
 /** Every entry of a run in sequence, also those that it holds back. Throws StoreError `damaged` at an unreadable line. */
-export async function* readEntries(store: JournalReader, run: string): AsyncGenerator<Entry> {
+export async function* readEntries(store: EntrySource, run: string): AsyncGenerator<Entry> {
   let head = EMPTY_HEAD;
   for await (const stored of readStoredEntries(store, run)) {
     yield* expandEntry(readEntry(stored));
@@ -66,7 +80,7 @@ export async function* readEntries(store: JournalReader, run: string): AsyncGene
 }
 
 /** A run's first entry. Throws StoreError `damaged` where it is not run.started. */
-export async function readFirstEntry(store: JournalReader, run: string): Promise<EntryOf<'run.started'>> {
+export async function readFirstEntry(store: Pick<JournalReader, 'read'>, run: string): Promise<EntryOf<'run.started'>> {
   const [stored] = await store.read(run, { limit: 1 });
   const entry = stored === undefined ? undefined : readEntry(stored);
   if (entry?.type !== 'run.started') throw new StoreError('damaged', `run ${run} does not begin with run.started`);
@@ -75,7 +89,7 @@ export async function readFirstEntry(store: JournalReader, run: string): Promise
 
 /** Applies every entry of a run to a fold and returns the fold. */
 export async function foldEntries<F extends { apply(entry: Entry): unknown }>(
-  store: JournalReader,
+  store: EntrySource,
   run: string,
   fold: F,
 ): Promise<F> {
@@ -83,7 +97,7 @@ export async function foldEntries<F extends { apply(entry: Entry): unknown }>(
   return fold;
 }
 
-export async function readAllEntries(store: JournalReader, run: string): Promise<readonly Entry[]> {
+export async function readAllEntries(store: EntrySource, run: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   for await (const entry of readEntries(store, run)) entries.push(entry);
   return entries;

@@ -1,11 +1,14 @@
 /** Tests that a live run is resumed while its record is read: what is in memory of it, and what happens to the record meanwhile. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { loadLedger } from '../../src/app/account/ledger.ts';
 import { HAS_ENDED } from '../../src/app/errors.ts';
 import { playRecord, type RecordToResume } from '../../src/app/run/recorded-run.ts';
 import { Divergence } from '../../src/engine/playback/playback.ts';
 import { ReadTooLittle } from '../../src/journal/record-ahead.ts';
 import { PassedTooMuch } from '../../src/journal/rounds/passed-rounds.ts';
 import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
+import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { newWriter, startedData } from '../journal/sample.ts';
 import { type Process, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
@@ -40,7 +43,6 @@ steps:
 `;
 
 let world: World;
-afterEach(() => world.close());
 
 const pass = (ms: number) => world.time.advanceTo(world.time.now() + ms);
 
@@ -64,6 +66,8 @@ const getPlayed = (live: object) => (live as { readonly fold: { readonly newest:
 const countPosts = () => world.books.orders.length;
 
 describe('a record that is read while it is played', () => {
+  afterEach(() => world.close());
+
   it('is never in memory with more than the next turns need', async () => {
     const process = await leave(QUOTES, 300_000);
     const lines = await world.store.read('a');
@@ -165,6 +169,34 @@ describe('a record that is read while it is played', () => {
     );
     expect(denied.length).toBeGreaterThan(0);
   });
+});
+
+it('the ledger of the account leaves the event loop to others after each line of rounds that it expands', async () => {
+  const store = new MemoryStore();
+  const writer = newWriter(store, 'r1');
+  writer.append('run.started', startedData({ mode: 'live', settings: { base_url: 'https://venue.test' } }));
+  for (let n = 0; n < 40; n += 1) {
+    writer.append(
+      'step.decided',
+      { what: 'if', expression: 'a', inputs: {}, value: false },
+      `steps/1:repeat[${n}]/do/1:stop`,
+    );
+    await writer.flush();
+  }
+  await writer.close();
+  const idle = (await store.read('r1')).filter(({ type }) => type === 'round.idle').length;
+  expect(idle).toBeGreaterThan(30);
+  let rounds = 0;
+  let isLoading = true;
+  const count = () => {
+    rounds += 1;
+    if (isLoading) setImmediate(count);
+  };
+  setImmediate(count);
+  const { parts, folded } = await loadLedger({ store, name: 'main', key: 'https://venue.test main' });
+  isLoading = false;
+  expect([folded, parts.runs.map(({ run }) => run)]).toEqual([1, ['r1']]);
+  expect(rounds).toBeGreaterThanOrEqual(idle);
 });
 
 describe('playing a record', () => {

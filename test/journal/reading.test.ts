@@ -10,7 +10,7 @@ import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, startedData } from './sample.ts';
 
 it('gives the event loop a round between the pages of a long journal', async () => {
-  const stored = Array.from({ length: 5000 }, (_, index) => ({ seq: index + 1 }) as StoredEntry);
+  const stored = Array.from({ length: 5000 }, (_, index) => ({ seq: index + 1, line: '' }) as StoredEntry);
   const pages: number[] = [];
   const reader = {
     async read(_run: string, { after = 0, limit = Infinity } = {}) {
@@ -35,6 +35,23 @@ it('gives the event loop a round between the pages of a long journal', async () 
   expect(read).toBe(stored.length);
   expect(pages.length).toBeGreaterThan(2);
   expect(rounds).toBeGreaterThanOrEqual(pages.length - 1);
+});
+
+it('gives it rounds between the lines of a page that are long', async () => {
+  const line = ' '.repeat(100_000);
+  const lines = Array.from({ length: 12 }, (_, index) => ({ seq: index + 1, line }) as StoredEntry);
+  let rounds = 0;
+  let isReading = true;
+  const count = () => {
+    rounds += 1;
+    if (isReading) setImmediate(count);
+  };
+  setImmediate(count);
+  const read: number[] = [];
+  for await (const { seq } of readStoredEntries(readerOf(lines), 'r1')) read.push(seq);
+  isReading = false;
+  expect(read).toEqual(lines.map(({ seq }) => seq));
+  expect(rounds).toBeGreaterThanOrEqual(3);
 });
 
 /** A record of which all is read before the first entry is taken. */

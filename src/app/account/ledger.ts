@@ -2,7 +2,6 @@
  * Loads the ledger of an account from its store. The row of each run says up to which entry of its journal it holds; a run whose
  * journal has gone on, or ends otherwise, is folded anew. Rows of runs that an archive took out of the store are kept.
  */
-import { pause } from '../../base/clock.ts';
 import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import {
   type Baseline,
@@ -13,7 +12,7 @@ import {
 } from '../../gateway/limits/ledger-rows.ts';
 import { RunLedgerFold } from '../../gateway/limits/run-ledger.ts';
 import { readEntry } from '../../journal/chain.ts';
-import { readLines } from '../../journal/reading.ts';
+import { readEntries } from '../../journal/reading.ts';
 import {
   type AccountRow,
   type JournalStore,
@@ -34,18 +33,10 @@ export interface LedgerOf {
   readonly name: string;
   /** Venue and account. */
   readonly key: string;
-  /** Lets other work of the process go on between pages of a journal: a lease has to be renewed. */
-  yieldTurn?(): Promise<void>;
 }
 
-export function nameLedger({
-  store,
-  profile,
-  key,
-  clock,
-}: Pick<Account, 'store' | 'profile' | 'key' | 'clock'>): LedgerOf {
-  const yieldTurn = () => pause(clock, 0);
-  return { store, name: profile.account, key, yieldTurn };
+export function nameLedger({ store, profile, key }: Pick<Account, 'store' | 'profile' | 'key'>): LedgerOf {
+  return { store, name: profile.account, key };
 }
 
 /** Names of rows: `run NAME`, `baseline TIME MARKET`, `position MARKET`, `listed MARKET`, `gone`, and `ended`. */
@@ -56,9 +47,6 @@ const POSITION = 'position ';
 const LISTED = 'listed ';
 const GONE = 'gone';
 const ENDED = 'ended';
-
-/** Entries per read; between two reads other work of the process goes on. */
-const PAGE_ENTRIES = 500;
 
 /** The row of a run: up to which entry it holds, and what was folded until there; null for a run of another account. */
 interface RunRowText {
@@ -230,15 +218,12 @@ function isOf(ledger: RunLedger | null, key: string): boolean {
   return ledger !== null && canonicalizeAccountKey(ledger.account) === canonicalizeAccountKey(key);
 }
 
-async function foldRun({ store, yieldTurn }: LedgerOf, { run, seq }: RunHead): Promise<RunLedger | null> {
+async function foldRun({ store }: LedgerOf, { run, seq }: RunHead): Promise<RunLedger | null> {
   const fold = new RunLedgerFold();
-  for (let after = 0; after < seq; ) {
-    const page = await store.read(run, { after, limit: Math.min(PAGE_ENTRIES, seq - after) });
-    for (const entry of readLines(page)) fold.apply(entry);
-    const last = page.at(-1)?.seq;
-    if (last === undefined) break;
-    after = last;
-    await yieldTurn?.();
+  for await (const entry of readEntries(store, run)) {
+    // Of a run that goes on, up to where its row will say that it holds.
+    if (entry.seq > seq) break;
+    fold.apply(entry);
   }
   return fold.finish() ?? null;
 }

@@ -23,7 +23,7 @@ import {
   SWITCH_TRIES,
   stepDeadman,
 } from '../../venue/deadman.ts';
-import type { CallOutcome, VenueCall, VenuePort, WriteLimits } from '../../venue/port.ts';
+import type { CallOutcome, VenuePort, WriteLimits } from '../../venue/port.ts';
 import type { DeadmanRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';

@@ -26,7 +26,11 @@ export function keepHeldLines(
 }
 
 /** The entries behind the last line of a run, all under the number of the first line that will stand for them. */
-export async function* readHeldEntries(store: JournalReader, run: string, head: ChainHead): AsyncGenerator<Entry> {
+export async function* readHeldEntries(
+  store: Pick<JournalReader, 'accountRows'>,
+  run: string,
+  head: ChainHead,
+): AsyncGenerator<Entry> {
   for (const stored of readRows((await store.accountRows?.(makeKey(run))) ?? [], head))
     for (const entry of expandEntry(readEntry(stored))) yield { ...entry, seq: head.seq + 1 };
 }

@@ -43,9 +43,6 @@ export interface PassedRounds {
  */
 const KEPT = [8, 8, 2];
 
-/** After so many characters of lines others get a turn: a few milliseconds of hashing, parsing and expanding. */
-const TURN = 2 ** 18;
-
 /** The calls of heartbeats, as a line has them; a text that only looks like one moves the cut, or prevents it. */
 const HEARTBEATS = ['POST /cancel_all_after', 'GET /cancel_all_after'] as const;
 
@@ -90,17 +87,10 @@ export async function* readParts(
   { size, look, passing }: PartsReading,
 ): AsyncGenerator<readonly RecordPart[]> {
   let stretch: Stretch | undefined;
-  let sinceTurn = 0;
   for await (const page of readPages(store, run, size)) {
     const parts: RecordPart[] = [];
     for (const stored of page) {
       look?.(stored);
-      sinceTurn += stored.line.length;
-      // Others get a turn within a page of long lines.
-      if (sinceTurn > TURN) {
-        sinceTurn = 0;
-        await settle();
-      }
       if (stretch?.take(stored) === true) continue;
       if (stretch !== undefined) parts.push(...(await endStretch(stretch)));
       stretch = passing === undefined ? undefined : Stretch.begin(stored, passing);
