@@ -1,6 +1,6 @@
 /** Reads the journal of a run in pages: a run of days is longer than one query should be. */
 import { settle } from '../base/clock.ts';
-import { EMPTY_HEAD, readEntry, toHead } from './chain.ts';
+import { EMPTY_HEAD, LineReader, readEntry, toHead } from './chain.ts';
 import type { Entry, EntryOf } from './entry.ts';
 import { toCurrentType } from './entry-v1.ts';
 import { readHeldEntries } from './rounds/held-lines.ts';
@@ -41,7 +41,8 @@ export async function* readStoredEntries(store: Pick<JournalReader, 'read'>, run
 
 /** The entries that stored lines hold, in sequence. Throws StoreError `damaged` at an unreadable line. */
 export function* readLines(lines: Iterable<StoredEntry>): Generator<Entry> {
-  for (const stored of lines) yield* expandEntry(readEntry(stored));
+  const reader = new LineReader();
+  for (const stored of lines) yield* expandEntry(reader.read(stored));
 }
 
 /** The entries of some types, by their present names; only lines that can hold one are parsed. */
@@ -71,8 +72,9 @@ type EntrySource = Pick<JournalReader, 'read' | 'accountRows'>;
 /** Every entry of a run in sequence, also those that it holds back. Throws StoreError `damaged` at an unreadable line. */
 export async function* readEntries(store: EntrySource, run: string): AsyncGenerator<Entry> {
   let head = EMPTY_HEAD;
+  const reader = new LineReader();
   for await (const stored of readStoredEntries(store, run)) {
-    yield* expandEntry(readEntry(stored));
+    yield* expandEntry(reader.read(stored));
     if (stored.type === 'round.idle') await settle();
     head = toHead(stored);
   }
