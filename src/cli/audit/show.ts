@@ -8,7 +8,7 @@ import { withRuns } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { escapeUnprintable, makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { readEntries } from '../../journal/reading.ts';
+import { foldEntries, readEntries } from '../../journal/reading.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
 import { ApprovalFold } from '../../report/folds/approvals.ts';
 import { ResultFold } from '../../report/folds/run.ts';
@@ -41,19 +41,44 @@ export async function showRun(options: Given<'audit show'>, review: Invocation):
       since,
       all: options.all || kinds !== undefined,
     });
-    const rows: TimelineRow[] = [];
+    // A damaged journal is refused before the first line is written.
+    await foldEntries(store, run.run, { apply() {} });
     const result = new ResultFold();
-    for await (const entry of readEntries(store, run.run)) {
-      rows.push(...telling.apply(entry));
-      result.apply(entry);
-    }
-    rows.push(...telling.end());
-    if (rows.length === 0 && options.step !== undefined) throw makeNoStepError(options.step, run.run, telling.steps);
-    terminal.answer({ run: run.run, rows: rows.map(makeRowDocument), ...result.result() }, () =>
-      rows.length === 0 ? 'nothing in this run matches' : printTimeline(rows, paint(terminal)),
-    );
+    const entries = terminal.json ? passThrough(readEntries(store, run.run), result) : readEntries(store, run.run);
+    const rows = telling.listRows(run.run, entries);
+    await terminal.answerInPieces(writeDocument(run.run, rows, result), writeLines(rows, terminal));
     return EXIT.done;
   });
+}
+
+async function* passThrough(entries: AsyncIterable<Entry>, fold: ResultFold): AsyncGenerator<Entry> {
+  for await (const entry of entries) {
+    fold.apply(entry);
+    yield entry;
+  }
+}
+
+async function* writeLines(rows: AsyncIterable<TimelineRow>, terminal: Output): AsyncGenerator<string> {
+  let isEmpty = true;
+  for await (const row of rows) {
+    isEmpty = false;
+    yield printTimeline([row], paint(terminal));
+  }
+  if (isEmpty) yield 'nothing in this run matches\n';
+}
+
+/** What is said of the run as a whole is known behind its rows. */
+async function* writeDocument(
+  run: string,
+  rows: AsyncIterable<TimelineRow>,
+  result: ResultFold,
+): AsyncGenerator<string> {
+  let before = `{"run":${JSON.stringify(run)},"rows":[`;
+  for await (const row of rows) {
+    yield `${before}${JSON.stringify(makeRowDocument(row))}`;
+    before = ',';
+  }
+  yield `${before === ',' ? '' : before}],${JSON.stringify(result.result()).slice(1)}`;
 }
 
 function makeRowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
@@ -90,7 +115,7 @@ interface TellingOptions {
 
 /** Builds the timeline of a run, or the filtered part of it. */
 class TimelinePart {
-  readonly steps = new Set<string>();
+  private readonly steps = new Set<string>();
   private readonly options: TellingOptions;
   private readonly fold = new TimelineFold();
   private readonly routine = new RoutineFilter();
@@ -100,14 +125,28 @@ class TimelinePart {
     this.options = options;
   }
 
-  apply(entry: Entry): readonly TimelineRow[] {
-    if (entry.step !== '') this.steps.add(entry.step);
+  /** Its rows. Throws a UserError where the run has no step of the name that is wanted. */
+  async *listRows(run: string, entries: AsyncIterable<Entry>): AsyncGenerator<TimelineRow> {
+    const { step } = this.options;
+    let isEmpty = true;
+    for await (const entry of entries) {
+      const rows = this.apply(entry);
+      isEmpty &&= rows.length === 0;
+      yield* rows;
+    }
+    const last = this.end();
+    if (isEmpty && last.length === 0 && step !== undefined) throw makeNoStepError(step, run, this.steps);
+    yield* last;
+  }
+
+  private apply(entry: Entry): readonly TimelineRow[] {
+    if (this.options.step !== undefined && entry.step !== '') this.steps.add(entry.step);
     this.approvals.apply(entry);
     const rows = this.fold.apply(entry).filter((row) => this.wants(row, entry));
     return this.options.all ? rows : this.routine.push(entry, rows);
   }
 
-  end(): readonly TimelineRow[] {
+  private end(): readonly TimelineRow[] {
     const { order, step, kinds } = this.options;
     const narrowed = order !== undefined || step !== undefined || kinds !== undefined;
     return [...(this.options.all ? [] : this.routine.end()), ...(narrowed ? [] : this.fold.unanswered())];
