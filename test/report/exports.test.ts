@@ -1,9 +1,11 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it, vi } from 'vitest';
 import { readEntry, verifyChain } from '../../src/journal/chain.ts';
+import type { Entry } from '../../src/journal/entry.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { CSV_TABLES, type CsvTableName, quoteCell } from '../../src/report/export/csv.ts';
+import { TraceFold } from '../../src/report/export/otlp.ts';
 import { appendMany, newWriter, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 import { exportCloudEvents, exportCsv, exportJsonl, exportOtlp, makeSpans } from './whole-run.ts';
@@ -204,6 +206,27 @@ describe('otlpExport', () => {
       ['entry: place', 1_767_600_002],
       ['sample', 1_767_600_002],
     ]);
+  });
+
+  it('of a long run is written while it is read, as the same trace', async () => {
+    const [first, ...rest] = await sampleRun();
+    if (first === undefined) throw new Error('no entries');
+    const step = rest.filter(({ step: of, type }) => of.includes('set_leverage') && type.startsWith('step.'));
+    const round = (n: number) =>
+      step.map((entry) => ({ ...entry, seq: 1000 * n + entry.seq, step: `${entry.step}[${n}]` }));
+    const entries = [first, ...Array.from({ length: 1000 }, (_, n) => round(n + 1)).flat(), ...rest] as Entry[];
+    const fold = new TraceFold();
+    const pieces = entries.map((entry) => fold.write(entry)).filter((piece) => piece !== '');
+    expect(pieces.length).toBeGreaterThan(3);
+    const text = [...pieces, fold.end()].join('');
+    const { spans } = JSON.parse(text).resourceSpans[0].scopeSpans[0];
+    const whole = makeSpans(entries);
+    expect(spans.map(({ spanId }: { spanId: string }) => spanId)).toEqual(
+      whole.map((span) => span.spanContext().spanId),
+    );
+    expect(whole.length).toBeGreaterThan(1000);
+    expect(text.match(/\n/g)).toHaveLength(1);
+    expect(text.endsWith('\n')).toBe(true);
   });
 
   it('is the same every time, whatever the environment says about tracing', async () => {

@@ -21,7 +21,10 @@ export const exportJsonl = (entries: Iterable<StoredEntry>): string => [...entri
 
 export const exportCloudEvents = (entries: Iterable<Entry>): string => [...entries].map(formatCloudEvent).join('');
 
-export const exportOtlp = (entries: Iterable<Entry>): string => foldAll(entries, new TraceFold()).write();
+export function exportOtlp(entries: Iterable<Entry>): string {
+  const fold = new TraceFold();
+  return [...[...entries].map((entry) => fold.write(entry)), fold.end()].join('');
+}
 
 export const makeSpans = (entries: Iterable<Entry>) => foldAll(entries, new TraceFold()).endSpans();
 

@@ -69,16 +69,23 @@ async function* exportAs(
     }
     case 'otlp': {
       const { TraceFold } = await import('../../report/export/otlp.ts');
-      return yield (await foldEntries(store, run, new TraceFold())).write();
+      const fold = new TraceFold();
+      await refuseDamaged(store, run);
+      for await (const entry of readEntries(store, run)) yield fold.write(entry);
+      return yield fold.end();
     }
     case 'cloudevents':
-      // A damaged journal is refused before the first line is written.
-      await foldEntries(store, run, { apply() {} });
+      await refuseDamaged(store, run);
       for await (const entry of readEntries(store, run)) yield formatCloudEvent(entry);
       return;
     default:
       format satisfies never;
   }
+}
+
+/** A damaged journal is refused before the first line is written. */
+async function refuseDamaged(store: JournalReader, run: string): Promise<void> {
+  await foldEntries(store, run, { apply() {} });
 }
 
 async function* exportTable(store: JournalReader, run: string, table: CsvTableName): AsyncGenerator<string> {

@@ -28,16 +28,34 @@ const toFailure = (message: string): SpanStatus => ({ code: SpanStatusCode.ERROR
 
 export class TraceFold {
   private recorder: SpanRecorder | undefined;
+  private frame: Frame | undefined;
   private root: Span | undefined;
   private lastAt = 0;
   private readonly steps = new Map<string, Span>();
   private readonly calls = new Map<string, Span>();
   private readonly endpoints = new Map<string, { readonly endpoint: string; readonly purpose: string | undefined }>();
 
-  /** The trace as one line of JSON, spans in the order they ended. */
-  write(): string {
-    const bytes = JsonTraceSerializer.serializeRequest([...this.endSpans()]);
-    return `${escapeUnprintable(new TextDecoder().decode(bytes))}\n`;
+  /** Applies an entry and gives the next piece of the trace, which is one line of JSON: empty until some spans have ended. */
+  write(entry: Entry): string {
+    this.apply(entry);
+    const ended = this.recorder?.ended ?? [];
+    return ended.length < WRITTEN_AT_ONCE ? '' : this.writeSpans(ended.splice(0));
+  }
+
+  /** The last piece. */
+  end(): string {
+    const rest = this.writeSpans(this.endSpans());
+    return `${rest}${this.frame?.tail ?? ''}\n`;
+  }
+
+  /** Spans in the order they ended, behind those that were written before. */
+  private writeSpans(spans: readonly ReadableSpan[]): string {
+    const before = this.frame === undefined ? undefined : ',';
+    this.frame ??= findFrame(spans[0] as ReadableSpan);
+    const { head, tail } = this.frame;
+    const text = serialize(spans);
+    if (!text.startsWith(head) || !text.endsWith(tail)) throw new Error('spans of another form');
+    return `${before ?? head}${text.slice(head.length, -tail.length)}`;
   }
 
   apply(entry: Entry): void {
@@ -151,8 +169,10 @@ export class TraceFold {
     const { call, kind, status, failure: why, code, message } = entry.data;
     const span = this.calls.get(call);
     this.calls.delete(call);
+    const endpoint = this.endpoints.get(call)?.endpoint ?? call;
+    this.endpoints.delete(call);
     if (span === undefined) {
-      this.addEvent(entry, `call.${kind}`, { endpoint: this.endpoints.get(call)?.endpoint ?? call, code, message });
+      this.addEvent(entry, `call.${kind}`, { endpoint, code, message });
       return;
     }
     span.setAttributes(
@@ -190,6 +210,30 @@ export class TraceFold {
     return undefined;
   }
 }
+
+function serialize(spans: readonly ReadableSpan[]): string {
+  return escapeUnprintable(new TextDecoder().decode(JsonTraceSerializer.serializeRequest([...spans])));
+}
+
+/** What is before and behind the spans of a trace: all are of one resource and one scope. */
+function findFrame(span: ReadableSpan): Frame {
+  const document = JSON.parse(serialize([span])) as { resourceSpans: { scopeSpans: { spans: unknown[] }[] }[] };
+  const [scope] = document.resourceSpans[0]?.scopeSpans ?? [];
+  if (scope !== undefined) scope.spans = [];
+  const text = escapeUnprintable(JSON.stringify(document));
+  const end = text.indexOf(SPANS) + SPANS.length;
+  return { head: text.slice(0, end), tail: text.slice(end) };
+}
+
+const SPANS = '"spans":[';
+
+interface Frame {
+  readonly head: string;
+  readonly tail: string;
+}
+
+/** Spans of a piece. */
+const WRITTEN_AT_ONCE = 200;
 
 /** Records ended spans; their ids follow from the run's name and the entry's number. */
 class SpanRecorder {
