@@ -4,6 +4,7 @@
  * with the run's orders, and with its length (docs/design/long-runs.md, What grows).
  */
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
 import { StoreError } from '../../journal/store.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { getReview } from '../../venue/order/states.ts';
@@ -164,6 +165,16 @@ export class RunPageFold {
 
   get newest(): number {
     return this.seq;
+  }
+
+  /** The orders as the engine's order tracker has them. */
+  listTracked(): readonly TrackedOrder[] {
+    return this.orders.listTracked();
+  }
+
+  /** Tokens over time, for a drawing. */
+  get spending(): BudgetFold['points'] {
+    return this.budget.points;
   }
 
   /** The progress of a run without an end. */

@@ -9,10 +9,8 @@ import { StoreError } from '../../journal/store.ts';
 import type { KillsMeanwhile } from '../answers/allowed.ts';
 import { answerReviewer } from '../answers/six.ts';
 import type { RunVerdict } from '../compare/verify.ts';
-import { BudgetFold } from '../folds/budget.ts';
-import { type FillsDocument, summarizeFills } from '../folds/fills.ts';
+import type { FillsDocument } from '../folds/fills.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
-import { OrderFold } from '../folds/orders.ts';
 import { RunFold, type RunReport } from '../folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
 import { formatJson, formatText, pickRead } from '../format.ts';
@@ -41,8 +39,6 @@ export class HtmlFold {
   private started: EntryOf<'run.started'> | undefined;
   private readonly run = new RunFold();
   private readonly whole = new RunPageFold();
-  private readonly orders = new OrderFold();
-  private readonly budget = new BudgetFold();
   private readonly timeline = new TimelineFold();
   private readonly routine = new RoutineFilter();
   private readonly rows: TimelineRow[] = [];
@@ -55,8 +51,6 @@ export class HtmlFold {
     if (entry.type === 'step.decided') this.addDecision(entry);
     this.whole.apply(entry);
     this.run.apply(entry);
-    this.orders.apply(entry);
-    this.budget.apply(entry);
     this.addRows(this.routine.push(entry, this.timeline.apply(entry)));
   }
 
@@ -82,14 +76,13 @@ export class HtmlFold {
     this.addRows([...this.routine.end(), ...this.timeline.unanswered()]);
     const report = this.run.report();
     const whole = this.whole.document();
-    const budget = this.budget.document();
-    const orders = this.orders.orders();
+    const { limit, windowMs } = whole.tokens;
     const axis = drawTimeAxis({
       report,
-      orders,
-      spending: this.budget.points,
-      limit: budget.limit,
-      windowMs: budget.windowMs,
+      orders: this.whole.listTracked(),
+      spending: this.whole.spending,
+      limit,
+      windowMs,
     });
     return writeDocument(
       `${report.runbook}: ${report.outcome}`,
@@ -99,7 +92,7 @@ export class HtmlFold {
 ${writeSteps(report)}
 ${writeDecisions(this.decisions, this.decisionCount)}
 ${writeOrders(whole.orders)}
-${writeFills(summarizeFills(orders))}
+${writeFills(whole.fills)}
 ${writeTimeline(this.rows, this.leftOut)}
 ${writeRequests(report)}
 ${writeFacts('Inputs', started.data.inputs)}
