@@ -9,8 +9,9 @@ import type { Row } from './row.ts';
 
 const MINUTES = 5;
 const SEEDS = [1, 2, 3, 4, 5];
-const ACQUISITIONS = 5000;
-const ROUNDS = 5;
+/** So many that the garbage of the 10,000 that wait, and the first rounds of a process, are a small part of what is measured. */
+const ACQUISITIONS = 20_000;
+const ROUNDS = 9;
 
 /**
  * The goals are for the first three ways in which a venue may count. The fourth estimates how much of the previous window
@@ -132,11 +133,14 @@ export const BUDGET_ROWS: readonly Row[] = [
     against: 'none waiting',
     pass: 2,
     excellent: 1.2,
-    measure: () =>
-      measureRatio(
+    measure: async () => {
+      // The code is compiled while the first of them run.
+      for (const waiting of [0, 10_000, 0, 10_000]) await measureAcquisition(waiting);
+      return measureRatio(
         ROUNDS,
         () => measureAcquisition(10_000),
         () => measureAcquisition(0),
-      ),
+      );
+    },
   },
 ];
