@@ -18,6 +18,8 @@ interface Reading {
   readonly at: number;
 }
 
+const DONE = Promise.resolve();
+
 /** The path of the step that reads; with `only`, of a feed by market it reads the value of this market alone. */
 type ReadingPlace = string | { readonly step: string; readonly only: string | undefined };
 
@@ -37,8 +39,8 @@ export class FeedCache {
     declared: readonly FeedDeclaration[],
     scope: Scope,
     at: ReadingPlace,
-  ): Promise<void> | undefined {
-    return names.length === 0 ? undefined : this.ensureAll(names, declared, scope, at);
+  ): Promise<void> {
+    return names.length === 0 ? DONE : this.ensureAll(names, declared, scope, at);
   }
 
   private async ensureAll(

@@ -69,6 +69,8 @@ const DECIDED_BY_LOOK_UP: ReadonlySet<OrderState> = new Set(['unknown', 'absent'
 type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
   /** Counts the orders of the run. */
   readonly place: number;
+  /** A record that changed nothing of the open order as it is: read once more it changes nothing again. */
+  repeated?: OrderRecord | undefined;
   history: { at: number; from: OrderState; to: OrderState; event: string }[];
 };
 
@@ -292,7 +294,10 @@ export class OrderTracker {
     const records = result as unknown as readonly OrderRecord[];
     for (const record of records) {
       const tracked = this.byVenueId.get(record.id) ?? this.byClientId.get(record.client_order_id);
+      if (tracked === undefined || tracked.repeated === record) continue;
+      const { snapshot } = tracked;
       this.send(tracked, toObservation(record, sentAt, at), changes);
+      if (tracked.snapshot === snapshot && snapshot.state === 'open') tracked.repeated = record;
     }
     // An empty answer proves something only when the request asked for one order.
     const { order_id, client_order_id, status } = call.params as unknown as Params<'GET /orders'>;
@@ -317,6 +322,7 @@ export class OrderTracker {
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
     if (snapshot === order.snapshot && alarms.length === 0 && wants.length === 0) return;
     order.snapshot = snapshot;
+    order.repeated = undefined;
     if (isTerminal(snapshot.state) && isComplete(snapshot)) this.unended.delete(order);
     else this.unended.add(order);
     for (const changed of this.watchers) changed.add(order);

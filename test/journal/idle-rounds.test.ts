@@ -326,6 +326,9 @@ describe('rounds that say what the one before said', () => {
     // An object that was compared before gives its figures again.
     const same = { b: 'x' };
     expect(await rounds({ b: 'z' }, same, same, { b: 'y' }, same)).toBe(1);
+    // Not where it names the round it was found in.
+    const named = { b: ['steps/1:repeat[1]/do'], c: 'x' };
+    expect(await rounds({ b: ['steps/1:repeat[0]/do'], c: 'y' }, named, named, named)).toBe(2);
   });
 
   describe('of a line without a form, as earlier builds of this version wrote it', () => {

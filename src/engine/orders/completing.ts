@@ -27,6 +27,9 @@ export interface CompletingRequest {
 /** The endpoints that complete an order. */
 type Reading = 'GET /orders' | 'GET /fills' | 'GET /fills/order';
 
+/** Most steps touch orders that are complete. */
+const NONE: Promise<readonly TrackedOrder[]> = Promise.resolve([]);
+
 /** How long an answer may take where nothing may wait for it, ms. */
 const ANSWER_AT_ONCE_MS = 2000;
 
@@ -45,13 +48,20 @@ export class Completing {
   }
 
   /** Reads the orders until each is complete or the time is over. Gives those that are not complete. */
-  async complete(orders: Iterable<TrackedOrder>, request: CompletingRequest): Promise<readonly TrackedOrder[]> {
+  complete(orders: Iterable<TrackedOrder>, request: CompletingRequest): Promise<readonly TrackedOrder[]> {
+    const behind = [...orders].filter(({ snapshot }) => findMissing(snapshot) !== undefined);
+    return behind.length === 0 ? NONE : this.readBehind(behind, request);
+  }
+
+  private async readBehind(
+    orders: readonly TrackedOrder[],
+    request: CompletingRequest,
+  ): Promise<readonly TrackedOrder[]> {
     const { clock, heartbeat } = this.run;
     const since = clock.now();
-    const behind = new Map<TrackedOrder, CompletionProgress>();
-    for (const order of orders)
-      if (findMissing(order.snapshot) !== undefined) behind.set(order, { since, windowMs: request.windowMs, reads: 0 });
-    if (behind.size === 0) return [];
+    const behind = new Map<TrackedOrder, CompletionProgress>(
+      orders.map((order) => [order, { since, windowMs: request.windowMs, reads: 0 }]),
+    );
     const incomplete: TrackedOrder[] = [];
     // Readings that fail are no progress by themselves, and the switch would take what rests.
     if (request.windowMs > 0) heartbeat.markWaiting(`${request.step}#fills`, since + request.windowMs);

@@ -114,16 +114,17 @@ export class OrderManager {
   }
 
   /** Reads the orders of this run until each is complete or the time is over; then updates their handles. */
-  async complete(handles: Iterable<OrderHandle>, request: CompletingRequest): Promise<void> {
+  complete(handles: Iterable<OrderHandle>, request: CompletingRequest): Promise<void> {
     const touched = [...handles];
-    try {
-      await this.completing.complete(
-        touched.flatMap(({ own }) => (own === undefined ? [] : [own])),
-        request,
-      );
-    } finally {
+    const orders: TrackedOrder[] = [];
+    for (const { own } of touched) if (own !== undefined) orders.push(own);
+    const touch = () => {
       for (const handle of touched) handle.touch();
-    }
+    };
+    return this.completing.complete(orders, request).then(touch, (error: unknown) => {
+      touch();
+      throw error;
+    });
   }
 
   /**

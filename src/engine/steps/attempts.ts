@@ -51,15 +51,13 @@ export class StepAttempts implements StepPlace {
    * Runs the step until it has succeeded, is skipped, or has failed in a way that its `catch` continues from. Throws only what
    * ends a walk (interruption.ts): anything else becomes an InternalFailure of the innermost step.
    */
-  async run(): Promise<void> {
-    try {
-      await this.attemptAll();
-    } catch (error) {
+  run(): Promise<void> {
+    return this.attemptAll().catch((error: unknown) => {
       const failure = toInterruption(error, this.path);
       const { cause } = failure;
       if (cause instanceof FailedBefore && cause.step === this.path && !this.hasEnded) this.recordEnd('failed', {});
       throw failure;
-    }
+    });
   }
 
   private async attemptAll(): Promise<void> {
@@ -213,16 +211,18 @@ export class StepAttempts implements StepPlace {
     return execution.touched.size === 0 ? undefined : this.completeAll(execution);
   }
 
-  private async completeAll(execution: StepExecution): Promise<StepFailure | undefined> {
+  private completeAll(execution: StepExecution): Promise<StepFailure | undefined> {
     const { windowMs, path } = execution;
     const touched = [...execution.touched];
     // Of an attempt that fails because of this it is not done again.
     execution.touched.clear();
     const isWayOut = this.frame.isHandler && WAYS_OUT.has(this.step.verb);
     const { orderManager } = this.walker.run;
-    await orderManager.complete(touched, { step: path, windowMs: isWayOut ? 0 : windowMs, cancel: this.cancel });
-    const lacking = isWayOut ? undefined : touched.find(({ incomplete }) => incomplete !== undefined)?.incomplete;
-    return lacking === undefined ? undefined : new StepFailure('transport', lacking, this.path);
+    const request = { step: path, windowMs: isWayOut ? 0 : windowMs, cancel: this.cancel };
+    return orderManager.complete(touched, request).then(() => {
+      const lacking = isWayOut ? undefined : touched.find(({ incomplete }) => incomplete !== undefined)?.incomplete;
+      return lacking === undefined ? undefined : new StepFailure('transport', lacking, this.path);
+    });
   }
 
   /** As above for an attempt that failed: a timeout stays one, another failure is of the fills that do not come. */

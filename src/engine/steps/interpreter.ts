@@ -30,10 +30,11 @@ export class Interpreter implements Walker {
     }
   }
 
-  async step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void> {
-    await new StepAttempts(this, step, frame, cancel).run();
-    if (step.id !== undefined && step.id === this.run.setup.until)
-      throw new Stop('until', `stopped after ${step.id}, as asked by --until`);
+  step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void> {
+    return new StepAttempts(this, step, frame, cancel).run().then(() => {
+      if (step.id !== undefined && step.id === this.run.setup.until)
+        throw new Stop('until', `stopped after ${step.id}, as asked by --until`);
+    });
   }
 
   /** Evaluates a condition and journals the values it was decided from. */

@@ -307,12 +307,19 @@ function requireOne<T>({ path }: StepExecution, records: readonly T[]): T {
 }
 
 /** Reads a list: one page, or with `all_pages` page by page until one is not full. */
-async function readPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
+function readPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
   execution: StepExecution<StepOf<V>>,
   row: CallRow<V, E>,
 ): Promise<Result<E>> {
-  const { allPages, sort } = execution.args;
-  if (!allPages) return requireConfirmed(execution, await send(execution, row));
+  return execution.args.allPages
+    ? readAllPages(execution, row)
+    : send(execution, row).then((outcome) => requireConfirmed(execution, outcome));
+}
+
+async function readAllPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
+  execution: StepExecution<StepOf<V>>,
+  row: CallRow<V, E>,
+): Promise<Result<E>> {
   const list = new Pages<OrderRecord | FillRecord>();
   let page = 0;
   const readNext = async () =>
@@ -320,5 +327,5 @@ async function readPages<V extends 'list_orders' | 'list_fills', E extends 'GET 
   while (list.take(await readNext()));
   if (list.cut !== undefined) throw new StepFailure('transport', list.cut, execution.path);
   const { rows } = list;
-  return (sort === 'asc' ? rows : rows.toReversed()) as unknown as Result<E>;
+  return (execution.args.sort === 'asc' ? rows : rows.toReversed()) as unknown as Result<E>;
 }

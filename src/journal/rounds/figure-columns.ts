@@ -37,14 +37,14 @@ class Runs {
     this.count = 0;
   }
 
-  add(value: Figure): void {
+  add(value: Figure, times = 1): void {
     const last = this.count - 1;
     if (last >= 0 && this.values[last] === value) {
-      this.times[last] = (this.times[last] as number) + 1;
+      this.times[last] = (this.times[last] as number) + times;
       return;
     }
     this.values[this.count] = value;
-    this.times[this.count] = 1;
+    this.times[this.count] = times;
     this.count += 1;
   }
 
@@ -97,6 +97,11 @@ class Numbers {
     return true;
   }
 
+  /** Takes the value before once more, so many times. */
+  addAgain(times: number): void {
+    this.differences.add(0, times);
+  }
+
   /** Behind the last difference nothing changes. */
   write(): readonly Json[] {
     return [this.kind, this.first as number, ...this.differences.write(0)];
@@ -112,6 +117,9 @@ export class FigureColumn {
   /** Each value, where `plain` does not give them back. */
   private words: Runs | undefined;
   private length = 0;
+  /** A text that was added last, and how many more times than are written above: most texts are the same in every round. */
+  private last: string | undefined;
+  private again = 0;
   /** What the values of the line before were held in. */
   private readonly used: { readonly counted: Numbers | undefined; plain?: Numbers; words?: Runs };
 
@@ -130,10 +138,20 @@ export class FigureColumn {
     this.plain = undefined;
     this.words = undefined;
     this.length = 0;
+    this.last = undefined;
+    this.again = 0;
   }
 
   add(value: Figure, start = 0): void {
-    if (typeof value === 'string') this.counted = undefined;
+    if (value === this.last) {
+      this.again += 1;
+      return;
+    }
+    this.takeAgain();
+    if (typeof value === 'string') {
+      this.counted = undefined;
+      this.last = value;
+    }
     if (this.counted?.add(value, start) === false) this.counted = undefined;
     if (this.words !== undefined) this.words.add(value);
     else if (!this.addPlain(value)) {
@@ -145,6 +163,15 @@ export class FigureColumn {
       this.plain = undefined;
     }
     this.length += 1;
+  }
+
+  private takeAgain(): void {
+    const { again } = this;
+    if (again === 0) return;
+    this.again = 0;
+    this.length += again;
+    if (this.words !== undefined) this.words.add(this.last as string, again);
+    else this.plain?.addAgain(again);
   }
 
   private addPlain(value: Figure): boolean {
@@ -161,6 +188,7 @@ export class FigureColumn {
 
   /** The shorter form, where there are two; a column without values is an empty list. */
   write(): Json {
+    this.takeAgain();
     if (this.length === 0) return [];
     const counted = this.counted?.write();
     const plain = this.plain?.write();

@@ -50,6 +50,8 @@ export class IdleRounds {
   private readonly write: (draft: Draft) => Sealed;
   /** The round under way. */
   private round: Round | undefined;
+  /** Of the entry before, which belongs to it: the entries of a step mostly follow each other. */
+  private lastStep: string | undefined;
   /** A round that was written in full, with which the later ones of its loop are compared. */
   private shape: RoundShape | undefined;
   private readonly heartbeatShapes = new HeartbeatShapes();
@@ -200,7 +202,11 @@ export class IdleRounds {
   /** The round to which an entry belongs, and which is then under way; undefined outside of loops. */
   private findRound(step: string): Round | undefined {
     const { round } = this;
-    if (round !== undefined && (step.startsWith(round.path) || step === round.loop)) return round;
+    if (round !== undefined && (step === this.lastStep || step.startsWith(round.path) || step === round.loop)) {
+      this.lastStep = step;
+      return round;
+    }
+    this.lastStep = undefined;
     if (round !== undefined && step.startsWith(round.next)) {
       this.endRound();
       return this.begin(round.loop, round.number + 1);
@@ -305,6 +311,7 @@ export class IdleRounds {
     this.longRound = parseRound(step, 1)?.path ?? '';
     this.depth += 1;
     this.round = undefined;
+    this.lastStep = undefined;
     this.shape = undefined;
     this.mode = 'passing';
   }

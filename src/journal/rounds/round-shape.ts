@@ -116,8 +116,14 @@ interface PartOfParts {
   readonly parts: readonly Part[];
   /** The part itself, where nothing in it differs from round to round. */
   readonly whole?: Json;
-  /** What `whole` was found equal to last: an order, or a page, that does not change is the same object in each round. */
+  /** Whether it names its round. */
+  readonly hasPath: boolean;
+  /**
+   * What was found to match last, and its figures once it was found twice: an order, or a page, that does not change is the same object
+   * in each round.
+   */
   found?: object;
+  figures: readonly Figure[] | undefined;
 }
 
 interface EntryShape {
@@ -144,6 +150,9 @@ interface Matching {
   readonly figures: Figure[];
   count: number;
   isNew: boolean;
+  /** The path that was found last, and what of it is behind that of its round: most entries name their step twice. */
+  path: string;
+  rest: string;
 }
 
 /** The entries of a round, or of a heartbeat, as stored: for comparing later ones with them and for writing those. */
@@ -156,7 +165,7 @@ export class RoundShape {
   private readonly varying: Varying;
   private readonly news: Varying;
   private readonly shapes: EntryShape[] = [];
-  private readonly matching: Matching = { figures: [], count: 0, isNew: false };
+  private readonly matching: Matching = { figures: [], count: 0, isNew: false, path: '', rest: '' };
 
   /** `read`: parses an entry of it, when it is first needed. */
   private constructor(
@@ -259,6 +268,12 @@ function countOf(part: Part): number {
   return part.kind === 'list' || part.kind === 'object' ? part.parts.reduce((sum, each) => sum + countOf(each), 0) : 0;
 }
 
+function hasPath(part: Part): boolean {
+  return part.kind === 'path' || ('hasPath' in part && part.hasPath);
+}
+
+const NONE: readonly Figure[] = [];
+
 /** The fields of an entry's data, or of one of its fields. */
 function toFields(data: JsonObject, varying: readonly string[], news: readonly string[], round: string): Part {
   const keys = Object.keys(data);
@@ -270,7 +285,7 @@ function toFields(data: JsonObject, varying: readonly string[], news: readonly s
       ? toFields(value as JsonObject, within, [], round)
       : toPart(value, round, news.includes(key) ? 'news' : varying.includes(key));
   });
-  return { kind: 'object', keys, parts };
+  return { kind: 'object', keys, parts, hasPath: parts.some(hasPath), figures: undefined };
 }
 
 function toPart(value: Json, round: string, varies: boolean | 'news' = false): Part {
@@ -288,7 +303,7 @@ function toPart(value: Json, round: string, varies: boolean | 'news' = false): P
   const keys = Object.keys(value);
   const parts = keys.map((key) => toPart((value as JsonObject)[key] as Json, round, varies));
   const whole = parts.every((part) => part.kind === 'fixed' || ('whole' in part && part.whole !== undefined));
-  const known = { parts, ...(whole ? { whole: value } : {}) };
+  const known = { parts, ...(whole ? { whole: value } : {}), hasPath: parts.some(hasPath), figures: undefined };
   return Array.isArray(value) ? { kind: 'list', ...known } : { kind: 'object', keys, ...known };
 }
 
@@ -298,9 +313,16 @@ function matches(part: Part, value: unknown, round: string, found: Matching): bo
     case 'fixed':
       return part.value === value;
     case 'path': {
-      if (typeof value !== 'string' || !value.startsWith(round)) return false;
+      if (typeof value !== 'string') return false;
+      if (value === found.path && part.rest === found.rest) return true;
+      if (!value.startsWith(round)) return false;
       const end = round.length + part.rest.length;
-      if (part.isNumbered === undefined) return value.length === end && value.endsWith(part.rest);
+      if (part.isNumbered === undefined) {
+        if (value.length !== end || !value.endsWith(part.rest)) return false;
+        found.path = value;
+        found.rest = part.rest;
+        return true;
+      }
       const number = Number(value.slice(end));
       found.figures[found.count] = number;
       found.count += 1;
@@ -317,17 +339,23 @@ function matches(part: Part, value: unknown, round: string, found: Matching): bo
       }
       return true;
     case 'list': {
-      if (!Array.isArray(value) || value.length !== part.parts.length) return false;
-      if (part.found === value) return true;
-      if (!part.parts.every((each, index) => matches(each, value[index], round, found))) return false;
-      if (part.whole !== undefined) part.found = value;
+      if (part.found === value && part.figures !== undefined) return foundAgain(part.figures, found);
+      const { parts } = part;
+      if (!Array.isArray(value) || value.length !== parts.length) return false;
+      const before = found.count;
+      for (let index = 0; index < parts.length; index += 1)
+        if (!matches(parts[index] as Part, value[index], round, found)) return false;
+      keepFound(part, value, found, before);
       return true;
     }
     case 'object': {
       if (typeof value !== 'object' || value === null) return false;
-      if (part.found === value) return true;
+      if (part.found === value && part.figures !== undefined) return foundAgain(part.figures, found);
       const record = value as Readonly<Record<string, unknown>>;
-      if (Array.isArray(value) || record['toJSON'] !== undefined) return false;
+      // A field of that name in a plain object is none of the shape.
+      if (Object.getPrototypeOf(value) !== Object.prototype && (Array.isArray(value) || record['toJSON'] !== undefined))
+        return false;
+      const before = found.count;
       let place = 0;
       // What is written as JSON are own fields alone; an object of the engine inherits none that can be listed.
       for (const key in record) {
@@ -337,12 +365,27 @@ function matches(part: Part, value: unknown, round: string, found: Matching): bo
         place += 1;
       }
       if (place !== part.keys.length) return false;
-      if (part.whole !== undefined) part.found = value;
+      keepFound(part, value, found, before);
       return true;
     }
     default:
       return part satisfies never;
   }
+}
+
+function keepFound(part: PartOfParts, value: object, { figures, count }: Matching, before: number): void {
+  if (part.hasPath) return;
+  part.figures = count === before ? NONE : part.found === value ? figures.slice(before, count) : undefined;
+  part.found = value;
+}
+
+/** Takes the figures of what was found to match before. */
+function foundAgain(figures: readonly Figure[], found: Matching): true {
+  for (let index = 0; index < figures.length; index += 1) {
+    found.figures[found.count] = figures[index] as Figure;
+    found.count += 1;
+  }
+  return true;
 }
 
 function fill(part: Part, round: string, figures: Iterator<Figure>): Json {
