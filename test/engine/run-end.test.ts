@@ -231,10 +231,15 @@ describe('a halted run that is resumed', () => {
     ends.map(({ outcome, error }) => [outcome, error?.step]);
 
   it('undoes only what reduces, has the error of its last halt, and is over once nothing is left to settle', async () => {
+    const runs: Parameters<NonNullable<Scene['meanwhile']>>[0][] = [];
     const performance = await performed(halting(SHORT(71_000, 0.5)), {
       faults: LOST,
       resumedAfterMs: [1_000, 3_600_000, 7_200_000],
+      meanwhile: (running) => void runs.push(running),
     });
+    const last = runs[0]?.settled();
+    runs[0]?.takenUp();
+    expect(runs[0]?.settled()).toBe(last);
     expect(performance.denials).toEqual(['REDUCING_ONLY']);
     expect(endsOf(performance)).toEqual([
       ['halted', 'steps/2:place'],
