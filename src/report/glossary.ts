@@ -49,7 +49,7 @@ export const ORDER_EVENT_MEANING = {
   CANCEL: 'its cancel was requested',
   ACK: 'the venue acknowledged it',
   REFUSED: 'the venue refused it',
-  RATE_LIMITED: 'the venue refused it because of its rate limit',
+  RATE_LIMITED: 'the attempt placed nothing: not sent, or refused for its rate limit or its session',
   DUPLICATE: 'the venue already has its client order id',
   SUBMIT_UNKNOWN: 'no answer shows whether it arrived',
   AMEND_ACK: 'the venue acknowledged the change',
