@@ -166,6 +166,10 @@ class ComparedRun {
   }
 }
 
+const done = (what: Mark['what'], about: string, value: Json) => ({ side: 'done', what, about, value }) as const;
+const received = (what: Mark['what'], about: string, value: Json) =>
+  ({ side: 'received', what, about, value }) as const;
+
 /** What an entry contributes to the comparison. Reads that watch an order are not compared one by one, but by the moves they show. */
 function describeEntry(
   entry: Entry,
@@ -176,67 +180,40 @@ function describeEntry(
       const { what, expression, value, inputs } = entry.data;
       // The same decision from other figures is the same decision.
       return {
-        side: 'done',
-        what: 'decision',
-        about: `${what} ${expression}`,
+        ...done('decision', `${what} ${expression}`, { value, with: pickRead(expression, inputs) }),
         compared: value,
-        value: { value, with: pickRead(expression, inputs) },
       };
     }
     case 'step.ended': {
-      const { attempts } = entry.data;
+      const { verb, attempts } = entry.data;
       const { outcome, error } = readStepEnd(entry.data);
-      return {
-        side: 'done',
-        what: 'step',
-        about: entry.data.verb,
-        value: { outcome, attempts, error: error?.kind ?? null },
-      };
+      return done('step', verb, { outcome, attempts, error: error?.kind ?? null });
     }
     case 'variable.set':
-      return { side: 'done', what: 'variable', about: entry.data.name, value: entry.data.value };
+      return done('variable', entry.data.name, entry.data.value);
     case 'call.intended':
-      return isRoutine(entry.step)
-        ? undefined
-        : { side: 'done', what: 'request', about: entry.data.endpoint, value: entry.data.params };
+      return isRoutine(entry.step) ? undefined : done('request', entry.data.endpoint, entry.data.params);
     case 'call.settled': {
       if (isRoutine(entry.step)) return undefined;
-      const { call, kind, failure, code, message, result } = entry.data;
-      const value = {
-        kind,
-        failure: failure ?? null,
-        code: code ?? null,
-        message: message ?? null,
-        result: result ?? null,
-      };
-      return { side: kind === 'denied' ? 'done' : 'received', what: 'answer', about: endpoints.get(call) ?? '', value };
+      const { call, kind, failure = null, code = null, message = null, result = null } = entry.data;
+      const from = kind === 'denied' ? done : received;
+      return from('answer', endpoints.get(call) ?? '', { kind, failure, code, message, result });
     }
     case 'order.moved': {
       const { from, to, event, filled, clientOrderId } = entry.data;
-      return { side: 'received', what: 'answer', about: clientOrderId, value: { from, to, event, filled } };
+      return received('answer', clientOrderId, { from, to, event, filled });
     }
-    case 'feed.read':
-      return {
-        side: 'received',
-        what: 'feed',
-        about: entry.data.key === undefined ? entry.data.name : `${entry.data.name}[${entry.data.key}]`,
-        value: entry.data.value ?? null,
-      };
-    case 'operator.acted':
-      return {
-        side: 'received',
-        what: 'person',
-        about: entry.data.command,
-        value: { by: entry.data.by, reason: entry.data.reason ?? null },
-      };
+    case 'feed.read': {
+      const { name, key, value = null } = entry.data;
+      return received('feed', key === undefined ? name : `${name}[${key}]`, value);
+    }
+    case 'operator.acted': {
+      const { command, by, reason = null } = entry.data;
+      return received('person', command, { by, reason });
+    }
     case 'run.ended': {
-      const { outcome, reason, error, outputs } = entry.data;
-      return {
-        side: 'done',
-        what: 'end',
-        about: 'the run',
-        value: { outcome, reason: reason ?? null, error: error?.kind ?? null, outputs },
-      };
+      const { outcome, reason = null, error, outputs } = entry.data;
+      return done('end', 'the run', { outcome, reason, error: error?.kind ?? null, outputs });
     }
     default:
       return undefined;
