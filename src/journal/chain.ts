@@ -232,34 +232,34 @@ export class ChainCheck {
     const sound = isSound(odd);
 
     if (odd.seq > expected)
-      return problem(expected, 'missing', `entry ${expected} is not there, the next one is ${odd.seq}`);
-    if (odd.seq < expected) return problem(odd.seq, 'inserted', `number ${odd.seq} is there twice`);
-    if (line === undefined) return problem(expected, 'unreadable', 'its line is not an entry');
+      return makeProblem(expected, 'missing', `entry ${expected} is not there, the next one is ${odd.seq}`);
+    if (odd.seq < expected) return makeProblem(odd.seq, 'inserted', `number ${odd.seq} is there twice`);
+    if (line === undefined) return makeProblem(expected, 'unreadable', 'its line is not an entry');
     // The next entry follows the head directly: this one was inserted between them.
     if (follower !== undefined && follower.seq === expected && follower.prev === head.hash) {
-      return problem(
+      return makeProblem(
         expected,
         line.seq === expected + 1 ? 'swapped' : 'inserted',
         describeDisplaced(line.seq, expected),
       );
     }
-    if (!sound) return problem(expected, 'edited', 'its hash is not that of its text');
-    if (line.run !== odd.run) return problem(expected, 'inserted', `it was written for run ${line.run}`);
+    if (!sound) return makeProblem(expected, 'edited', 'its hash is not that of its text');
+    if (line.run !== odd.run) return makeProblem(expected, 'inserted', `it was written for run ${line.run}`);
     if (line.seq === expected) {
-      if (line.prev === head.hash) return problem(expected, 'edited', 'its index columns differ from its text');
-      return problem(Math.max(1, head.seq), 'edited', 'its text is not the one that the next entry was chained to');
+      if (line.prev === head.hash) return makeProblem(expected, 'edited', 'its index columns differ from its text');
+      return makeProblem(Math.max(1, head.seq), 'edited', 'its text is not the one that the next entry was chained to');
     }
     // It originally followed the entry before the head: the head was inserted later.
     if (line.prev === before?.hash)
-      return problem(head.seq, 'inserted', 'the entry after it followed the one before it');
+      return makeProblem(head.seq, 'inserted', 'the entry after it followed the one before it');
     if (line.seq > expected && (follower === undefined || follower.seq === line.seq + 1)) {
-      return problem(expected, 'missing', `entry ${line.seq} is in its place`);
+      return makeProblem(expected, 'missing', `entry ${line.seq} is in its place`);
     }
-    return problem(expected, 'swapped', `entry ${line.seq} is in its place`);
+    return makeProblem(expected, 'swapped', `entry ${line.seq} is in its place`);
   }
 }
 
-function problem(sequence: number, kind: ChainProblemKind, detail: string): ChainProblem {
+export function makeProblem(sequence: number, kind: ChainProblemKind, detail: string): ChainProblem {
   return { sequence, kind, detail: `entry ${sequence}: ${detail}` };
 }
 

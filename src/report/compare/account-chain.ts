@@ -6,23 +6,10 @@ import { formatCount } from '../../base/format.ts';
 import { type Act, type ActType, readAct } from '../../journal/account/acts.ts';
 import { isSameKey, isSigned } from '../../journal/account/signature.ts';
 import type { Anchor } from '../../journal/anchors/anchors.ts';
-import type { ChainProblemKind } from '../../journal/chain.ts';
+import { type ChainProblem, makeProblem } from '../../journal/chain.ts';
 import type { KillEvent } from '../../journal/shared/shared.ts';
 import type { StoredEntry } from '../../journal/store.ts';
 import { type RunFacts, verifyRun } from './verify.ts';
-
-export interface AccountProblem {
-  /** Number of the act, or of the one that is missing. */
-  readonly sequence: number;
-  readonly kind: ChainProblemKind;
-  readonly detail: string;
-}
-
-const makeProblem = (sequence: number, kind: ChainProblemKind, detail: string): AccountProblem => ({
-  sequence,
-  kind,
-  detail,
-});
 
 export interface AccountVerdict {
   /** The key of the account, or `*` for what concerns every account of a store. */
@@ -31,7 +18,8 @@ export interface AccountVerdict {
   readonly entries: number;
   /** The number of anchors that agree. */
   readonly anchors: number;
-  readonly problems: readonly AccountProblem[];
+  /** Each with the number of the act, or of the one that is missing. */
+  readonly problems: readonly ChainProblem[];
 }
 
 export interface AccountEvidence {
@@ -76,7 +64,7 @@ export async function verifyAccount(evidence: AccountEvidence): Promise<AccountV
   const reader = { read: async () => after, run: async () => undefined, runs: async () => [], close: async () => {} };
   const [name = ''] = after.map(({ run }) => run);
   const chain = await verifyRun(reader, name, anchors);
-  const problems: AccountProblem[] = chain.problem === undefined ? [] : [chain.problem];
+  const problems: ChainProblem[] = chain.problem === undefined ? [] : [chain.problem];
   const then = new AccountActs(before.flatMap(readSound));
   const since = new AccountActs(after.flatMap(readSound));
   const anywhere = new AccountActs([after, ...elsewhere].flat().flatMap(readSound));
@@ -124,8 +112,8 @@ class AccountActs {
 }
 
 /** Runs that began or ended according to the account, and whose journals do not say so. */
-function findLostRuns(acts: AccountActs, { runs }: AccountEvidence): readonly AccountProblem[] {
-  const problems: AccountProblem[] = [];
+function findLostRuns(acts: AccountActs, { runs }: AccountEvidence): readonly ChainProblem[] {
+  const problems: ChainProblem[] = [];
   const lost = new Set<string>();
   for (const { seq, data } of acts.list('start.recorded')) {
     const found = runs.get(data.run);
@@ -157,11 +145,11 @@ function findUnlisted(
   acts: AccountActs,
   anywhere: AccountActs,
   { account, runs }: AccountEvidence,
-): readonly AccountProblem[] {
+): readonly ChainProblem[] {
   const begun = new Set(anywhere.list('start.recorded').map(({ data }) => data.run));
   const ended = new Set(anywhere.list('end.sealed').map(({ data }) => `${data.run} ${data.entries}`));
   const since = acts.list('start.recorded')[0]?.at ?? Number.POSITIVE_INFINITY;
-  const problems: AccountProblem[] = [];
+  const problems: ChainProblem[] = [];
   for (const [run, { account: of, startedAt, ends }] of runs) {
     if (of !== account || startedAt < since) continue;
     if (!begun.has(run))
@@ -192,16 +180,16 @@ function findChangedKills(
   then: AccountActs,
   since: AccountActs,
   { kills, killsOfUser, now }: AccountEvidence,
-): readonly AccountProblem[] {
+): readonly ChainProblem[] {
   const [shown, shownToUser] = [new Set(kills.map(nameKill)), new Set(killsOfUser.map(nameKill))];
   const chained = new Set(listKills(since).map(nameKill));
   return [
-    ...listKills(then).flatMap((kill): AccountProblem[] =>
+    ...listKills(then).flatMap((kill): ChainProblem[] =>
       (kill.isLate ? shownToUser : shown).has(nameKill(kill))
         ? []
         : [makeProblem(kill.sequence, 'missing', `the kill switch does not show ${describeKill(kill)}`)],
     ),
-    ...kills.flatMap((kill): AccountProblem[] =>
+    ...kills.flatMap((kill): ChainProblem[] =>
       chained.has(nameKill(kill)) || now - kill.at < UNDER_WAY_MS
         ? []
         : [makeProblem(since.next, 'inserted', `the kill switch shows ${describeKill(kill)}, which is not here`)],
@@ -214,14 +202,14 @@ function findChangedAnswers(
   acts: AccountActs,
   anywhere: AccountActs,
   { account, runs }: AccountEvidence,
-): readonly AccountProblem[] {
+): readonly ChainProblem[] {
   const given = new Map(
     anywhere.list('command.given').map((act) => {
       const { run, command, step = '' } = act.data;
       return [JSON.stringify([run, command, step, act.by]), act];
     }),
   );
-  const problems: AccountProblem[] = [];
+  const problems: ChainProblem[] = [];
   for (const run of new Set(acts.list('start.recorded').map(({ data }) => data.run))) {
     const { answers = [], keys } = runs.get(run) ?? {};
     for (const { command, by, step = '', seq } of answers) {
@@ -243,7 +231,7 @@ function findChangedBaselines(
   then: AccountActs,
   since: AccountActs,
   { baselines }: AccountEvidence,
-): readonly AccountProblem[] {
+): readonly ChainProblem[] {
   const listStated = (acts: AccountActs) =>
     acts.list('baseline.stated').map(({ seq, by, at, data }) => ({ ...data, by, at, sequence: seq }));
   const [stated, counted] = [new Set(listStated(since).map(nameStated)), new Set(baselines.map(nameStated))];
@@ -251,12 +239,12 @@ function findChangedBaselines(
   const begun = since.acts[0]?.at ?? Number.POSITIVE_INFINITY;
   const describe = ({ market, size, by }: StatedRow) => `a position of ${size} ${market}, stated by ${by}`;
   return [
-    ...baselines.flatMap((row): AccountProblem[] =>
+    ...baselines.flatMap((row): ChainProblem[] =>
       stated.has(nameStated(row)) || row.at < begun
         ? []
         : [makeProblem(since.next, 'inserted', `the ledger counts ${describe(row)}, which is not here`)],
     ),
-    ...[...newest.values()].flatMap((act): AccountProblem[] =>
+    ...[...newest.values()].flatMap((act): ChainProblem[] =>
       counted.has(nameStated(act))
         ? []
         : [makeProblem(act.sequence, 'missing', `the ledger does not count ${describe(act)}; state it again`)],
@@ -268,9 +256,9 @@ function findChangedBaselines(
  * Acts whose signature does not fit them, or is of a key that no run's profile has for a person of whom one has a key. A new key is in
  * the profile of the next run only: until one with a key of this person has begun, nothing is said of it.
  */
-function findForged(acts: AccountActs, { account, runs }: AccountEvidence): readonly AccountProblem[] {
+function findForged(acts: AccountActs, { account, runs }: AccountEvidence): readonly ChainProblem[] {
   const known = [...runs.values()].flatMap(({ keys }) => [...keys]);
-  return acts.acts.flatMap((act): AccountProblem[] => {
+  return acts.acts.flatMap((act): ChainProblem[] => {
     const { seq, by, data } = act;
     const { signature } = data;
     if (signature === undefined) return [];
@@ -283,7 +271,7 @@ function findForged(acts: AccountActs, { account, runs }: AccountEvidence): read
 }
 
 /** Of a chain that is anchored and that no store has. */
-export function describeMissingChain(anchors: readonly Anchor[]): AccountProblem {
+export function describeMissingChain(anchors: readonly Anchor[]): ChainProblem {
   const last = [...anchors].sort((a, b) => a.seq - b.seq).at(-1);
   const count = formatCount(last?.count ?? 0, 'act was', 'acts were');
   return makeProblem(1, 'missing', `the whole journal is missing: ${count} anchored at ${last?.time}`);

@@ -5,7 +5,7 @@
 import { formatCount } from '../../base/format.ts';
 import { isAccountChain } from '../../journal/account/acts.ts';
 import { type Anchor, groupAnchorsByRun } from '../../journal/anchors/anchors.ts';
-import { ChainCheck, type ChainProblem, readEntry } from '../../journal/chain.ts';
+import { ChainCheck, type ChainProblem, makeProblem, readEntry } from '../../journal/chain.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import { type JournalReader, type RunRow, type StoredEntry, StoreError } from '../../journal/store.ts';
 import { updateRow } from '../../journal/writer.ts';
@@ -98,7 +98,7 @@ export async function verifyRun(
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'damaged') throw error;
     const sequence = error.sequence ?? check.entries + 1;
-    return check.breakOff(run, { sequence, kind: 'unreadable', detail: error.message });
+    return check.breakOff(run, makeProblem(sequence, 'unreadable', error.message));
   }
   const rowAfter = await store.run(run);
   const facts = check.getFacts();
@@ -181,21 +181,21 @@ class RunCheck {
       const column = columns.find((each) => rows.every((found) => found?.[each] !== row[each]));
       if (column === undefined) return undefined;
       const said = String(after?.[column] ?? 'not ended');
-      return {
+      return makeProblem(
         sequence,
-        kind: 'edited',
-        detail: `the run's row says ${said} (column ${COLUMN_NAMES[column] ?? column}), entry ${sequence} says ${row[column]}`,
-      } as const;
+        'edited',
+        `the run's row says ${said} (column ${COLUMN_NAMES[column] ?? column}), entry ${sequence} says ${row[column]}`,
+      );
     };
     const begun = rows.some((found) => found !== undefined) ? findDifference(BEGUN, 1) : undefined;
     if (begun !== undefined) return begun;
     if (endSequence !== undefined) return findDifference(ENDED, endSequence);
     if (before?.outcome === undefined) return undefined;
-    return {
-      sequence: this.entries + 1,
-      kind: 'truncated',
-      detail: `the run ended (${before.outcome}), but the entry of its end is missing`,
-    };
+    return makeProblem(
+      this.entries + 1,
+      'truncated',
+      `the run ended (${before.outcome}), but the entry of its end is missing`,
+    );
   }
 
   finish(run: string, other: ChainProblem | undefined): RunVerdict {
@@ -271,16 +271,16 @@ class RunCheck {
     const last = this.anchors.at(-1);
     const sequence = this.entries + 1;
     if (this.entries === 0)
-      return {
-        sequence: 1,
-        kind: 'missing',
-        detail: `the whole run is missing${last === undefined ? '' : `: ${formatCount(last.count, 'entry was', 'entries were')} anchored at ${last.time}`}`,
-      };
+      return makeProblem(
+        1,
+        'missing',
+        `the whole run is missing${last === undefined ? '' : `: ${formatCount(last.count, 'entry was', 'entries were')} anchored at ${last.time}`}`,
+      );
     if (last === undefined || last.seq <= this.entries) return undefined;
-    return {
+    return makeProblem(
       sequence,
-      kind: 'truncated',
-      detail: `${formatCount(last.seq, 'entry was', 'entries were')} anchored at ${last.time}, ${this.entries} found`,
-    };
+      'truncated',
+      `${formatCount(last.seq, 'entry was', 'entries were')} anchored at ${last.time}, ${this.entries} found`,
+    );
   }
 }
