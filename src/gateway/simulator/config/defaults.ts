@@ -2,7 +2,8 @@
  * Holds the default configuration of the simulated venue: no faults, moderate price moves, and delays long enough to expose an
  * engine that does not wait. The default of each surprise follows venue-api.md, or the default of venue-notes.md.
  */
-import type { MarketConfig, Settings } from './settings.ts';
+import { mapFields } from '../../../base/json.ts';
+import { type MarketConfig, type Settings, SURPRISES, type SurprisesConfig } from './settings.ts';
 
 /** Prices are near those of the examples; the volatility is that of a lively but ordinary day, about 4 % for BTC. */
 export const DEFAULT_MARKETS: Readonly<Record<string, MarketConfig>> = {
@@ -84,31 +85,6 @@ export const DEFAULTS: Settings = {
     foreign: [],
   },
   auth: { mode: 'jwt', accept: 'any', rotate: false, result: 'text', header: 'authorization', prefix: 'Bearer ' },
-  surprises: {
-    stopStatus: 'open',
-    amendFlickerMs: 0,
-    amendSize: 'total',
-    amendInitialSize: 'changes',
-    iocRest: 'canceled',
-    immediateOpenMs: 0,
-    cancelAck: 'canceling',
-    lags: 'same',
-    duplicateIds: 'accept',
-    missingOrder: 'empty',
-    lookups: 'exact',
-    pages: 'numbered',
-    errorText: 'code',
-    refusalStatus: 'by_kind',
-    cancelAllResult: 'empty',
-    deadmanResult: 'object',
-    deadmanEmpty: 'object',
-    deadmanDelayMs: 0,
-    cancelAllSkipsProcessing: false,
-    offStep: 'refuse',
-    marketWithoutPrice: 'accept',
-    unknownParameters: 'refuse',
-    positionSizeField: 'size',
-    positionTypeSuffix: '',
-  },
+  surprises: mapFields(SURPRISES, (of) => (Array.isArray(of) ? of[0] : of)) as SurprisesConfig,
   faults: [],
 };

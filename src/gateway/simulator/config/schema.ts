@@ -1,9 +1,11 @@
 /** Defines the JSON Schema of a simulator configuration; rules that span several fields are checked in `config.ts`. */
 import { DURATION_PATTERN } from '../../../base/duration.ts';
+import { mapFields } from '../../../base/json.ts';
 import { makeObject } from '../../../base/schema.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
 import { ORDER_TYPES, SIDES } from '../../../venue/records.ts';
 import { FAULT_KINDS } from './faults.ts';
+import { SURPRISES } from './settings.ts';
 
 const DECIMAL = {
   type: 'string',
@@ -104,6 +106,11 @@ const FAULT = makeObject(
 const FLAG = { type: 'boolean' } as const;
 const TEXT = { type: 'string', minLength: 1 } as const;
 
+function toSchema(surprise: (typeof SURPRISES)[keyof typeof SURPRISES]): object {
+  if (typeof surprise === 'object') return { enum: surprise };
+  return typeof surprise === 'number' ? MS : typeof surprise === 'boolean' ? FLAG : TEXT;
+}
+
 export const SIMULATOR_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Simulated venue',
@@ -194,32 +201,7 @@ export const SIMULATOR_SCHEMA = {
         'secret',
       ]),
     }),
-    surprises: makeObject({
-      stopStatus: TEXT,
-      amendFlickerMs: MS,
-      amendSize: { enum: ['total', 'remaining'] },
-      amendInitialSize: { enum: ['changes', 'stays'] },
-      iocRest: { enum: ['canceled', 'rejected'] },
-      immediateOpenMs: MS,
-      cancelAck: { enum: ['canceling', 'canceled'] },
-      lags: { enum: ['same', 'each', 'reads'] },
-      duplicateIds: { enum: ['accept', 'refuse', 'same'] },
-      missingOrder: { enum: ['empty', 'refuse'] },
-      lookups: { enum: ['exact', 'all'] },
-      pages: { enum: ['numbered', 'first'] },
-      errorText: { enum: ['code', 'code_and_text', 'text'] },
-      refusalStatus: { enum: ['by_kind', 200, 400] },
-      cancelAllResult: { enum: ['empty', 'true'] },
-      deadmanResult: { enum: ['object', 'array'] },
-      deadmanEmpty: { enum: ['object', 'array', 'null'] },
-      deadmanDelayMs: MS,
-      cancelAllSkipsProcessing: FLAG,
-      offStep: { enum: ['refuse', 'accept'] },
-      marketWithoutPrice: { enum: ['accept', 'refuse'] },
-      unknownParameters: { enum: ['refuse', 'ignore'] },
-      positionSizeField: { enum: ['size', 'size_percent'] },
-      positionTypeSuffix: { enum: ['', '_limit'] },
-    }),
+    surprises: makeObject(mapFields(SURPRISES, toSchema)),
     faults: { type: 'array', items: FAULT },
   },
   additionalProperties: false,

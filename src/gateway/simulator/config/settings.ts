@@ -1,6 +1,6 @@
 /**
- * Defines the types of the simulator's configuration: markets and their price paths, the account, delays, the token window,
- * sessions, and the switches for the surprises of venue-notes.md. `defaults.ts` holds the values.
+ * Defines the types of the simulator's configuration: markets and their price paths, the account, delays, the token window and
+ * sessions, with defaults in `defaults.ts`; and the table of the switches for the surprises of venue-notes.md.
  */
 import type { DecimalString } from '../../../base/decimal.ts';
 import type { EndpointName } from '../../../venue/catalogue.ts';
@@ -150,54 +150,61 @@ export interface AuthConfig {
   readonly apiKey?: { readonly key: string; readonly secret: string };
 }
 
-/** Switches for what venue-api.md leaves open; each value is one possible reading (venue-notes.md, Surprises). */
-export interface SurprisesConfig {
+/**
+ * Switches for what venue-api.md leaves open; each value is one possible reading (venue-notes.md, Surprises). Of several words the
+ * first is the default; a number is a time in ms, a text alone any text.
+ */
+export const SURPRISES = {
   /** Status of an untriggered stop: `open`, `placed` or any other text. */
-  readonly stopStatus: string;
+  stopStatus: 'open',
   /** Surprise 4: how long an amended order shows as `canceled` before it is open with its new terms; 0: never. */
-  readonly amendFlickerMs: number;
+  amendFlickerMs: 0,
   /** Surprise 5: the size of an amend is the total of the order, or what remains to be filled. */
-  readonly amendSize: 'total' | 'remaining';
+  amendSize: ['total', 'remaining'],
   /** Surprise 5: whether an amended size changes `initial_size`. */
-  readonly amendInitialSize: 'changes' | 'stays';
+  amendInitialSize: ['changes', 'stays'],
   /** Surprise 3: final status of an immediate-or-cancel order that is not completely filled. */
-  readonly iocRest: 'canceled' | 'rejected';
+  iocRest: ['canceled', 'rejected'],
   /** Surprise 3: how long an order that never rests shows as `open`, with nothing filled, before its end; 0: never. */
-  readonly immediateOpenMs: number;
+  immediateOpenMs: 0,
   /** Whether DELETE answers `canceling` and the cancel follows, or cancels at once and answers `canceled`. */
-  readonly cancelAck: 'canceling' | 'canceled';
+  cancelAck: ['canceling', 'canceled'],
   /**
    * Whether every order and fill is shown as late as `readLagMs` and `fillLagMs` say, or each by a time of its own up to that. `reads`:
    * each reading by a time of its own, so that a later one may show an earlier state.
    */
-  readonly lags: 'same' | 'each' | 'reads';
+  lags: ['same', 'each', 'reads'],
   /** Surprises 8 and 11: how a second order with the same client order id is treated; `same`: answered as the first. */
-  readonly duplicateIds: 'accept' | 'refuse' | 'same';
+  duplicateIds: ['accept', 'refuse', 'same'],
   /** Surprise 13: whether GET /orders for one order that does not exist, or is not visible yet, gives an empty list or ORDER_NOT_FOUND. */
-  readonly missingOrder: 'empty' | 'refuse';
+  missingOrder: ['empty', 'refuse'],
   /** Rows of GET /orders for one order: that order's alone, or all, as if its id had not been given. */
-  readonly lookups: 'exact' | 'all';
+  lookups: ['exact', 'all'],
   /** Whether p_page names a page, or every page is the first one. */
-  readonly pages: 'numbered' | 'first';
+  pages: ['numbered', 'first'],
   /** Surprise 12: form of the error text. */
-  readonly errorText: 'code' | 'code_and_text' | 'text';
+  errorText: ['code', 'code_and_text', 'text'],
   /** HTTP status of refusals: 400, 401 or 404 by kind, or one status for all. */
-  readonly refusalStatus: 'by_kind' | 200 | 400;
-  readonly cancelAllResult: 'empty' | 'true';
-  readonly deadmanResult: 'object' | 'array';
-  readonly deadmanEmpty: 'object' | 'array' | 'null';
+  refusalStatus: ['by_kind', 200, 400],
+  cancelAllResult: ['empty', 'true'],
+  deadmanResult: ['object', 'array'],
+  deadmanEmpty: ['object', 'array', 'null'],
   /** Delay before the deadman switch fires (venue-notes.md, surprise 7). */
-  readonly deadmanDelayMs: number;
+  deadmanDelayMs: 0,
   /** cancel_all and the deadman switch miss orders that are still `processing`. */
-  readonly cancelAllSkipsProcessing: boolean;
+  cancelAllSkipsProcessing: false,
   /** How a price off the tick or a size off the lot is treated. */
-  readonly offStep: 'refuse' | 'accept';
-  readonly marketWithoutPrice: 'accept' | 'refuse';
-  readonly unknownParameters: 'refuse' | 'ignore';
+  offStep: ['refuse', 'accept'],
+  marketWithoutPrice: ['accept', 'refuse'],
+  unknownParameters: ['refuse', 'ignore'],
   /** Name of the parameter that holds the fraction of a position order; `positionTypeSuffix` is added to its type. */
-  readonly positionSizeField: 'size' | 'size_percent';
-  readonly positionTypeSuffix: '' | '_limit';
-}
+  positionSizeField: ['size', 'size_percent'],
+  positionTypeSuffix: ['', '_limit'],
+} as const;
+
+type ValueOf<S> = S extends readonly (infer W)[] ? W : S extends number ? number : S extends boolean ? boolean : string;
+
+export type SurprisesConfig = { readonly [K in keyof typeof SURPRISES]: ValueOf<(typeof SURPRISES)[K]> };
 
 export interface Settings {
   readonly markets: Readonly<Record<string, MarketConfig>>;
