@@ -150,9 +150,12 @@ const AXIS_KEY = html`<ul class="key"><li>orders: hollow while intended, grey in
 
 function writeOrders(orders: readonly OrderLife[]): Html | undefined {
   if (orders.length === 0) return undefined;
-  const rows = orders
-    .slice(0, MOST_ROWS)
-    .map((order) => [
+  return writeRows(
+    'Orders',
+    'every order of the run, with each change of its state and the reason',
+    ['order', 'what', '#size', '#price', '#filled', '#average', 'its life'],
+    orders,
+    (order) => [
       writeCell(
         html`${formatText(order.orderId ?? order.clientOrderId)}<br><span class="soft">${formatText(order.clientOrderId)}</span>`,
       ),
@@ -162,12 +165,7 @@ function writeOrders(orders: readonly OrderLife[]): Html | undefined {
       writeNumber(order.filled),
       writeNumber(order.averagePrice ?? ''),
       writeCell(html`<ol class="life">${order.moves.map(writeMove)}</ol>`),
-    ]);
-  return writeSection(
-    'Orders',
-    formatCaption('every order of the run, with each change of its state and the reason', orders.length),
-    ['order', 'what', '#size', '#price', '#filled', '#average', 'its life'],
-    rows,
+    ],
   );
 }
 
@@ -178,9 +176,12 @@ function writeMove({ at, to, meaning, because, step }: OrderLife['moves'][number
 
 function writeSteps(report: RunReport): Html {
   const start = Date.parse(report.startedAt);
-  const rows = report.steps
-    .slice(0, MOST_ROWS)
-    .map((step) => [
+  return writeRows(
+    'Steps',
+    'every step that was executed or skipped',
+    ['#after', 'step', 'outcome', '#attempts', '#took'],
+    report.steps,
+    (step) => [
       writeTime(formatOffset(Date.parse(step.startedAt) - start)),
       writeCell(
         html`<span class="name">${formatText(step.id ?? step.verb)}</span>${step.id === undefined ? undefined : ` ${step.verb}`}<br><span class="soft">${formatText(step.path)}</span>`,
@@ -188,12 +189,7 @@ function writeSteps(report: RunReport): Html {
       html`<td class="${step.outcome}">${step.outcome}</td>`,
       writeNumber(step.attempts),
       writeNumber(formatSpan(Date.parse(step.endedAt) - Date.parse(step.startedAt))),
-    ]);
-  return writeSection(
-    'Steps',
-    formatCaption('every step that was executed or skipped', report.steps.length),
-    ['#after', 'step', 'outcome', '#attempts', '#took'],
-    rows,
+    ],
   );
 }
 
@@ -218,27 +214,19 @@ function writeDecisions(decisions: readonly Decision[], count: number): Html | u
 
 function writeFills({ fills, totals }: FillsDocument): Html | undefined {
   if (fills.length === 0) return undefined;
-  const rows = fills
-    .slice(0, MOST_ROWS)
-    .map((fill) => [
-      writeTime(fill.at),
-      writeCell(formatText(fill.orderId)),
-      writeCell(`${fill.side} ${formatText(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
-      writeNumber(fill.size),
-      writeNumber(fill.price),
-      writeNumber(fill.value),
-      writeNumber(fill.fee),
-      writeCell(fill.maker ? 'maker' : 'taker'),
-    ]);
   const sums = totals
     .map((total) => `${total.side} ${total.market}: ${total.size} at ${total.averagePrice}, fee ${total.fee}`)
     .join('; ');
-  return writeSection(
-    'Fills',
-    formatCaption(sums, fills.length),
-    ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'],
-    rows,
-  );
+  return writeRows('Fills', sums, ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'], fills, (fill) => [
+    writeTime(fill.at),
+    writeCell(formatText(fill.orderId)),
+    writeCell(`${fill.side} ${formatText(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
+    writeNumber(fill.size),
+    writeNumber(fill.price),
+    writeNumber(fill.value),
+    writeNumber(fill.fee),
+    writeCell(fill.maker ? 'maker' : 'taker'),
+  ]);
 }
 
 function writeTimeline(timeline: readonly TimelineRow[], leftOut: number): Html {
@@ -290,6 +278,17 @@ function writeFacts(title: string, values: JsonObject): Html | undefined {
 
 function formatCaption(about: string, count: number): string {
   return count > MOST_ROWS ? `${about}; the first ${MOST_ROWS} of ${count}` : about;
+}
+
+/** A section with a table of the first rows. */
+function writeRows<T>(
+  title: string,
+  about: string,
+  columns: readonly string[],
+  all: readonly T[],
+  write: (row: T) => readonly Html[],
+): Html {
+  return writeSection(title, formatCaption(about, all.length), columns, all.slice(0, MOST_ROWS).map(write));
 }
 
 function writeSection(

@@ -120,13 +120,7 @@ function noteCollisions(due: readonly Due[], row: Due): readonly string[] {
 
 /** The document of `schedule preview --json`. */
 export function toPreviewJson(rows: readonly PreviewRow[]): {
-  readonly occurrences: readonly {
-    readonly runbook: string;
-    readonly slot: string;
-    readonly at: string;
-    readonly local: string;
-    readonly note?: string;
-  }[];
+  readonly occurrences: readonly (Pick<PreviewRow, 'runbook' | 'slot' | 'at' | 'local'> & { readonly note?: string })[];
 } {
   return {
     occurrences: rows.map(({ runbook, slot, at, local, notes }) => ({

@@ -5,7 +5,6 @@
  */
 import type { EndpointName, WireParams } from '../../venue/catalogue.ts';
 import type { OrderDraft } from '../../venue/order/requests.ts';
-import type { CallClass } from '../../venue/port.ts';
 import type { CheckedStep, StepName } from '../checked.ts';
 import { CLOSE_STEPS } from './close.ts';
 import { CONTROL_STEPS } from './control.ts';
@@ -53,18 +52,13 @@ export function listEndpoints({ calls = [], confirms = [], otherwise = [] }: Ste
   return [...new Set([...calls, ...confirms, ...otherwise].map(({ endpoint }) => endpoint))];
 }
 
+/** What a call says without its step. */
+type CallFacts = Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs' | 'alone' | 'ofStops'>;
+
 /** A request of one step of a runbook. */
-export interface StepCall {
-  readonly endpoint: EndpointName;
-  readonly class: CallClass;
-  readonly when?: string;
-  readonly leg?: string;
-  readonly ofStops?: 'stop_limit' | 'stop_market';
-  /** Pause between two of these reads, ms, where they are repeated. */
-  readonly everyMs?: number;
+export interface StepCall extends CallFacts {
   /** Whether these reads go on for as long as the step waits for the market. */
   readonly waits: boolean;
-  readonly alone?: true;
   /** How often it is sent at most while it gets no answer. */
   readonly sends: number;
   params<U>(values: Values<U>): WireParams<EndpointName, U>;
@@ -97,7 +91,7 @@ export function bindCalls(step: CheckedStep, which: 'calls' | 'confirms' | 'othe
 }
 
 /** A row's call, whose functions take the step of the row. */
-interface Bindable extends Pick<AnyCall, 'endpoint' | 'class' | 'when' | 'leg' | 'everyMs' | 'alone' | 'ofStops'> {
+interface Bindable extends CallFacts {
   readonly applies?: (step: CheckedStep) => boolean;
   readonly waits?: (step: CheckedStep) => boolean;
   readonly sends?: (step: CheckedStep) => number;
