@@ -88,6 +88,9 @@ class Path {
   /** The first record of that round: the chart may be ahead of the journal, and goes to none before it. */
   private readonly enteredWith = new Map<string, JournalRecord>();
 
+  /** Ends of loops that the chart has given the round in which they failed by themselves. */
+  private readonly ranOut = new Set<JournalRecord>();
+
   constructor(
     chart: Chart,
     records: readonly JournalRecord[],
@@ -509,15 +512,19 @@ class Path {
     return undefined;
   }
 
-  /** A loop that fails by itself does so in a round that had no time to begin. */
+  /** A loop that fails by itself does so in a round that had no time to begin: one, for its steps may be loops without rounds. */
   private hasAnotherRound(step: string): boolean {
     const last = this.entered.get(step);
     const first = this.enteredWith.get(step);
     const from = first === undefined ? -1 : this.records.indexOf(first);
     for (const record of this.aheadOf(step)) {
       // One that fails with a step of its own has no other round.
-      if (isEndOf(record, step))
-        return !hasSucceeded(record) && !toStatic(record.data.error?.step ?? '').startsWith(`${step}/`);
+      if (isEndOf(record, step)) {
+        const isOwn = !hasSucceeded(record) && !toStatic(record.data.error?.step ?? '').startsWith(`${step}/`);
+        if (!isOwn || this.ranOut.has(record)) return false;
+        this.ranOut.add(record);
+        return true;
+      }
       if (from >= 0 && this.records.indexOf(record) <= from) continue;
       const entered = listRounds(record.path).find(({ loop }) => toStatic(loop) === step);
       if (entered === undefined) continue;

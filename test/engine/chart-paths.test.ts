@@ -168,4 +168,24 @@ finally:
     expect(entries.filter(({ type, step }) => type === 'step.ended' && step === 'finally/2:wait')).toHaveLength(1);
     expect(findDeparture(runbook, entries)).toBeUndefined();
   });
+
+  it('whose items fail in loops while another branch ends it is a path, found in finite time: drawn 410000062', async () => {
+    const { runbook, entries } = await play(`${head}  - parallel:
+      branches:
+        left: [{wait: 1s}, {assert: n > 0}]
+        right:
+          - parallel:
+              each: k
+              in: '[1, 2]'
+              max: 2
+              on_fail: let_others_finish
+              do:
+                - for_each:
+                    each: j
+                    in: '[1]'
+                    do: [{if: k == 1, wait: 5s}, {if: k == 2, assert: n > 0}]
+`);
+    expect(entries.at(-1)).toMatchObject({ type: 'run.ended', data: { outcome: 'failed' } });
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+  });
 });
