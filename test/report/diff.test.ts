@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { diffRuns, findFieldDifferences } from '../../src/report/compare/diff.ts';
+import { diffRuns, findFieldDifferences, LEARNED, RunComparison } from '../../src/report/compare/diff.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
 
@@ -126,6 +126,30 @@ describe('diffRuns', () => {
   it('is the same for a run and itself', async () => {
     const entries = await sampleRun();
     expect(diffRuns(entries, entries)).toMatchObject({ same: true, differences: [] });
+  });
+
+  it('keeps nothing of what both runs have alike, of which one is some entries ahead', async () => {
+    const script = new Script();
+    script.append('run.started', startedData());
+    for (let n = 0; n < 500; n += 1) script.append('variable.set', { name: 'n', value: `${n}` }, `steps/${n}`);
+    const { entries } = script;
+    const [first, ...rest] = entries;
+    if (first === undefined) throw new Error('no entries');
+    const early = { ...first, type: 'feed.read', data: { call: 'f', name: 'mid', value: '1', at: 0 } } as Entry;
+    const others = [first, ...Array.from({ length: 20 }, () => early), ...rest];
+    const comparison = new RunComparison();
+    const kept = comparison as unknown as {
+      readonly leftAlone: { size: number };
+      readonly rightAlone: { size: number };
+    };
+    for (const entry of entries) if (LEARNED.has(entry.type)) comparison.left.learn(entry);
+    for (const entry of others) if (LEARNED.has(entry.type)) comparison.right.learn(entry);
+    for (const [index, other] of others.entries()) {
+      comparison.apply(entries[index], other);
+      expect(kept.leftAlone.size + kept.rightAlone.size).toBeLessThanOrEqual(40);
+    }
+    expect(comparison.document()).toEqual(diffRuns(entries, others));
+    expect(comparison.document().differences.map(({ what }) => what)).toEqual(Array(20).fill('feed'));
   });
 
   it('refuses entries that are not a run', async () => {

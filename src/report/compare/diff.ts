@@ -5,7 +5,8 @@
  * whether that was the cause is for the reader to judge.
  */
 import { isRecord, toCanonicalJson } from '../../base/json.ts';
-import { type Entry, type Json, type JsonObject, readStepEnd } from '../../journal/entry.ts';
+import { PassingMap } from '../../base/passing-map.ts';
+import { type Entry, type EntryOf, type Json, type JsonObject, readStepEnd } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import { formatIsoTime, pickRead } from '../format.ts';
 
@@ -69,20 +70,75 @@ export interface DiffDocument {
 
 /** Throws StoreError `damaged` if either does not begin with `run.started`. */
 export function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffDocument {
-  const [a, b] = [new ComparedRun(left), new ComparedRun(right)];
-  const differences = compare(a.marks, b.marks);
-  const first = differences.find((each) => each.side === 'done');
-  const start = findFieldDifferences(a.start, b.start);
-  return {
-    same: differences.length === 0 && start.length === 0,
-    left: a.side,
-    right: b.side,
-    sameDefinition: a.side.definition === b.side.definition,
-    start,
-    ...(first === undefined ? {} : { first }),
-    before: first === undefined ? [] : differences.filter((each) => each.side === 'received' && precedes(each, first)),
-    differences,
-  };
+  const comparison = new RunComparison();
+  for (const entry of left) comparison.left.learn(entry);
+  for (const entry of right) comparison.right.learn(entry);
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1)
+    comparison.apply(left[index], right[index]);
+  return comparison.document();
+}
+
+/**
+ * The same, entry by entry, of runs that are not in memory: first each learns its entries, then they are applied, of both runs side by
+ * side. What both have alike is forgotten.
+ */
+export class RunComparison {
+  readonly left = new ComparedRun();
+  readonly right = new ComparedRun();
+  /** Marks of one run that the other has not shown yet, or has otherwise. */
+  private readonly differing: { readonly left: Mark; readonly right: Mark }[] = [];
+  private readonly leftAlone = new PassingMap<string, Mark>();
+  private readonly rightAlone = new PassingMap<string, Mark>();
+
+  /** The next entry of each, undefined behind its last. */
+  apply(left: Entry | undefined, right: Entry | undefined): void {
+    const [a, b] = [left && this.left.describe(left), right && this.right.describe(right)];
+    if (a !== undefined) this.leftAlone.set(a.key, a);
+    if (b !== undefined) this.rightAlone.set(b.key, b);
+    for (const mark of [a, b]) if (mark !== undefined) this.match(mark.key);
+  }
+
+  private match(key: string): void {
+    const [left, right] = [this.leftAlone.get(key), this.rightAlone.get(key)];
+    if (left === undefined || right === undefined) return;
+    this.leftAlone.delete(key);
+    this.rightAlone.delete(key);
+    if (toCanonicalJson(left.compared) !== toCanonicalJson(right.compared)) this.differing.push({ left, right });
+  }
+
+  document(): DiffDocument {
+    const [a, b] = [this.left, this.right];
+    const [left, right] = [a.side, b.side];
+    const differences = this.listDifferences();
+    const first = differences.find((each) => each.side === 'done');
+    const start = findFieldDifferences(a.start, b.start);
+    return {
+      same: differences.length === 0 && start.length === 0,
+      left,
+      right,
+      sameDefinition: left.definition === right.definition,
+      start,
+      ...(first === undefined ? {} : { first }),
+      before:
+        first === undefined ? [] : differences.filter((each) => each.side === 'received' && precedes(each, first)),
+      differences,
+    };
+  }
+
+  private listDifferences(): readonly Difference[] {
+    const ofLeft = [
+      ...this.differing,
+      ...[...this.leftAlone.values()].map((left) => ({ left, right: undefined })),
+    ].sort((a, b) => a.left.place - b.left.place);
+    const found = ofLeft.map(({ left, right }) => {
+      const fields = right === undefined ? [] : findFieldDifferences(left.value, right.value);
+      return { order: left.at - this.left.firstAt, difference: toDifference(left, left, right, fields) };
+    });
+    // What only the right run has is sorted by its time since the run's start.
+    for (const mark of this.rightAlone.values())
+      found.push({ order: mark.at - this.right.firstAt, difference: toDifference(mark, undefined, mark, []) });
+    return found.sort((a, b) => a.order - b.order).map(({ difference }) => difference);
+  }
 }
 
 /** True if `received` occurs before `done` in a run that has both. */
@@ -95,6 +151,8 @@ function precedes(received: Difference, done: Difference): boolean {
 /** One thing that a run received or did. */
 interface Mark {
   readonly key: string;
+  /** Its number among those of its run. */
+  readonly place: number;
   readonly side: DifferenceSide;
   readonly what: Difference['what'];
   readonly step: string;
@@ -107,62 +165,79 @@ interface Mark {
 }
 
 class ComparedRun {
-  readonly side: DiffSide;
-  readonly start: JsonObject;
-  readonly marks: readonly Mark[];
-  private readonly names: OrderNames;
+  private started: EntryOf<'run.started'> | undefined;
+  private ended: EntryOf<'run.ended'> | undefined;
+  private names: OrderNames | undefined;
+  private readonly counts = new Map<string, number>();
+  private readonly endpoints = new Map<string, string>();
+  private marks = 0;
+  /** When it received or did the first thing, epoch ms. */
+  firstAt = 0;
 
-  constructor(entries: readonly Entry[]) {
-    const [started] = entries;
-    if (started?.type !== 'run.started')
-      throw new StoreError('damaged', `run ${started?.run ?? ''} does not begin with run.started`);
-    const ended = entries.findLast((entry) => entry.type === 'run.ended');
-    const { runbook, mode, sources, engine, inputs, seed, settings, fixture, trigger } = started.data;
-    this.side = {
-      run: started.run,
+  get side(): DiffSide {
+    const { run, data } = this.requireStart();
+    const { runbook, mode, sources, engine, startedAt } = data;
+    return {
+      run,
       runbook,
       mode,
-      outcome: ended?.data.outcome ?? null,
-      startedAt: formatIsoTime(started.data.startedAt),
+      outcome: this.ended?.data.outcome ?? null,
+      startedAt: formatIsoTime(startedAt),
       definition: sources[0]?.sha256 ?? '',
       engine,
     };
-    const called = Object.fromEntries(sources.slice(1).map(({ name, sha256 }) => [name, sha256]));
-    this.start = { inputs, seed, mode, trigger, settings, called, fixture: fixture?.sha256 ?? null };
-    this.names = new OrderNames(started.run);
-    this.marks = this.read(entries);
   }
 
-  private read(entries: readonly Entry[]): readonly Mark[] {
-    const marks: Mark[] = [];
-    const counts = new Map<string, number>();
-    const endpoints = new Map<string, string>();
-    // An answer can name an order before the entry that links its id to the run's order.
-    for (const entry of entries) this.names.learn(entry);
-    for (const entry of entries) {
-      if (entry.type === 'call.intended') endpoints.set(entry.data.call, entry.data.endpoint);
-      const found = describeEntry(entry, endpoints);
-      if (found === undefined) continue;
-      const { side, what } = found;
-      const about = String(this.names.neutralize(found.about));
-      const kind = toCanonicalJson([what, entry.step, about]);
-      const count = (counts.get(kind) ?? 0) + 1;
-      counts.set(kind, count);
-      const value = this.names.neutralize(found.value);
-      const compared = found.compared === undefined ? value : this.names.neutralize(found.compared);
-      marks.push({
-        key: `${kind} ${count}`,
-        side,
-        what,
-        about,
-        step: entry.step,
-        sequence: entry.seq,
-        at: entry.at,
-        value,
-        compared,
-      });
+  get start(): JsonObject {
+    const { inputs, seed, mode, trigger, settings, sources, fixture } = this.requireStart().data;
+    const called = Object.fromEntries(sources.slice(1).map(({ name, sha256 }) => [name, sha256]));
+    return { inputs, seed, mode, trigger, settings, called, fixture: fixture?.sha256 ?? null };
+  }
+
+  /** To be called before any entry is described: an answer can name an order before the entry that links its id to the run's order. */
+  learn(entry: Entry): void {
+    if (this.names === undefined) {
+      if (entry.type !== 'run.started')
+        throw new StoreError('damaged', `run ${entry.run} does not begin with run.started`);
+      this.started = entry;
+      this.names = new OrderNames(entry.run);
     }
-    return marks;
+    if (entry.type === 'run.ended') this.ended = entry;
+    this.names.learn(entry);
+  }
+
+  describe(entry: Entry): Mark | undefined {
+    const { names, counts, endpoints } = this;
+    if (entry.type === 'call.intended') endpoints.set(entry.data.call, entry.data.endpoint);
+    const found = describeEntry(entry, endpoints);
+    if (entry.type === 'call.settled') endpoints.delete(entry.data.call);
+    if (found === undefined || names === undefined) return undefined;
+    const { side, what } = found;
+    const about = String(names.neutralize(found.about));
+    const kind = toCanonicalJson([what, entry.step, about]);
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    const value = names.neutralize(found.value);
+    const compared = found.compared === undefined ? value : names.neutralize(found.compared);
+    if (this.marks === 0) this.firstAt = entry.at;
+    this.marks += 1;
+    return {
+      key: `${kind} ${count}`,
+      place: this.marks,
+      side,
+      what,
+      about,
+      step: entry.step,
+      sequence: entry.seq,
+      at: entry.at,
+      value,
+      compared,
+    };
+  }
+
+  private requireStart(): EntryOf<'run.started'> {
+    if (this.started === undefined) throw new StoreError('damaged', 'a run has no entries');
+    return this.started;
   }
 }
 
@@ -224,23 +299,6 @@ function isRoutine(step: string): boolean {
   return step === 'watch' || step === 'deadman' || step === 'settle';
 }
 
-function compare(left: readonly Mark[], right: readonly Mark[]): readonly Difference[] {
-  const byKey = new Map(right.map((mark) => [mark.key, mark]));
-  const found: { readonly order: number; readonly difference: Difference }[] = [];
-  const [begin, otherBegin] = [left[0]?.at ?? 0, right[0]?.at ?? 0];
-  for (const mark of left) {
-    const other = byKey.get(mark.key);
-    byKey.delete(mark.key);
-    if (other !== undefined && toCanonicalJson(mark.compared) === toCanonicalJson(other.compared)) continue;
-    const fields = other === undefined ? [] : findFieldDifferences(mark.value, other.value);
-    found.push({ order: mark.at - begin, difference: toDifference(mark, mark, other, fields) });
-  }
-  // What only the right run has is sorted by its time since the run's start.
-  for (const mark of byKey.values())
-    found.push({ order: mark.at - otherBegin, difference: toDifference(mark, undefined, mark, []) });
-  return found.sort((a, b) => a.order - b.order).map(({ difference }) => difference);
-}
-
 function toDifference(
   { side, what, step, about }: Mark,
   left: Mark | undefined,
@@ -287,6 +345,9 @@ const VOLATILE = new Set([
   'trade_id',
   'now',
 ]);
+
+/** The types of the entries that a run must learn. */
+export const LEARNED: ReadonlySet<string> = new Set(['run.started', 'call.intended', 'order.moved', 'run.ended']);
 
 /** Replaces ids that follow from a run's name: an order's ids become `order 1`, `order 2`, in the order of the intents. */
 class OrderNames {
