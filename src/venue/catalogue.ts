@@ -5,18 +5,13 @@
  */
 import type { DecimalString } from '../base/decimal.ts';
 import {
-  type AccountRecord,
-  type AmendAck,
-  type CancelAck,
   type DeadmanRecord,
-  type FillRecord,
   ORDER_STATUSES,
   ORDER_TYPES,
-  type OrderRecord,
-  type PlacementAck,
+  type RECORD_FIELDS,
   SIDES,
   TIMES_IN_FORCE,
-  type TierRecord,
+  type VenueRecord,
 } from './records.ts';
 
 /** A parameter of an endpoint. `market`, `order_id` and `client_order_id` are texts with a form of their own. */
@@ -47,16 +42,7 @@ export type AnswerShape =
   | { readonly shape: 'deadman' }
   | { readonly shape: 'nothing' };
 
-export interface RecordOf {
-  readonly account: AccountRecord;
-  readonly order: OrderRecord;
-  readonly placement: PlacementAck;
-  readonly cancel: CancelAck;
-  readonly amend: AmendAck;
-  readonly fill: FillRecord;
-  readonly tier: TierRecord;
-}
-export type RecordName = keyof RecordOf;
+export type RecordName = Exclude<keyof typeof RECORD_FIELDS, 'deadman'>;
 
 /** Effect of a repeated request: none (`safe`), the same effect or value again, or possibly a second order (`never`). */
 type Repeatable = 'safe' | 'effect' | 'value' | 'never';
@@ -347,7 +333,7 @@ export type Result<E extends EndpointName> = (typeof ROWS)[E]['answer'] extends 
   shape: 'list';
   of: infer N extends RecordName;
 }
-  ? readonly RecordOf[N][]
+  ? readonly VenueRecord<N>[]
   : (typeof ROWS)[E]['answer'] extends { shape: 'jwt' }
     ? { readonly jwt: string; readonly refresh_token?: string }
     : (typeof ROWS)[E]['answer'] extends { shape: 'deadman' }

@@ -46,123 +46,163 @@ export function isTerminalStatus(status: string): boolean {
   return TERMINAL_STATUSES.has(status);
 }
 
-/** Microseconds since the epoch, a safe integer. */
-type TimestampUs = number;
-
-/** Account record (GET /account, PUT /account/leverage). */
-export interface AccountRecord {
-  readonly id: number;
-  readonly status: string;
-  readonly profile_type: string;
-  readonly wallet: string;
-  readonly balance: DecimalString;
-  readonly withdrawable_balance: DecimalString;
-  readonly account_equity: DecimalString;
-  readonly account_leverage: DecimalString;
-  readonly account_margin: DecimalString;
-  readonly health: DecimalString;
-  readonly cum_trading_volume: DecimalString;
-  readonly cum_unrealized_pnl: DecimalString;
-  readonly total_notional: DecimalString;
-  readonly total_order_margin: DecimalString;
-  readonly total_position_margin: DecimalString;
-  readonly last_liq_check: number;
-  readonly last_update: TimestampUs;
-  /** Market id to the leverage set for it. */
-  readonly leverage: Readonly<Record<string, DecimalString>>;
-}
-
-/** Order record (GET /orders). `status` and `order_type` are open texts: an unknown one must never crash the program. */
-export interface OrderRecord {
-  readonly id: string;
-  readonly client_order_id: string;
-  readonly market_id: string;
-  readonly order_type: string;
-  readonly side: Side;
-  readonly price: DecimalString;
-  /** Remaining size, base currency. */
-  readonly size: DecimalString;
-  readonly initial_size: DecimalString;
-  readonly total_filled_size: DecimalString;
-  readonly status: string;
-  readonly reason: string;
-  readonly profile_id: number;
-  readonly timestamp: TimestampUs;
-  readonly time_in_force: string;
-}
-
-/** Placement acknowledgement (POST /orders). */
-export interface PlacementAck {
-  readonly id: string;
-  readonly is_liquidation: boolean;
-  readonly market_id: string;
-  readonly price: DecimalString;
-  readonly profile_id: number;
-  readonly side: Side;
-  readonly size: DecimalString;
-  readonly status: string;
-  readonly client_order_id: string;
-  readonly type: string;
-  readonly time_in_force: string;
-}
-
-/** Cancel acknowledgement (DELETE /orders). */
-export interface CancelAck {
-  readonly id: string;
-  readonly market_id: string;
-  readonly profile_id: number;
-  readonly status: string;
-}
-
-/** Amend acknowledgement (PUT /orders). */
-export interface AmendAck {
-  readonly id: string;
-  readonly market_id: string;
-  readonly price: DecimalString;
-  readonly profile_id: number;
-  readonly size: DecimalString;
-  readonly status: string;
-}
-
-/** Fill record (GET /fills, GET /fills/order). */
-export interface FillRecord {
-  readonly id: string;
-  readonly trade_id: string;
-  readonly order_id: string;
-  readonly market_id: string;
-  readonly profile_id: number;
-  readonly side: Side;
-  readonly price: DecimalString;
-  readonly size: DecimalString;
-  /** Quote currency; negative is a rebate. */
-  readonly fee: DecimalString;
-  readonly is_maker: boolean;
-  readonly liquidation: boolean;
-  readonly timestamp: TimestampUs;
-}
-
 export interface TierStep {
   readonly tier: number;
   readonly title: string;
   readonly min_volume: DecimalString;
 }
 
-/** Tier status record (GET /profile). */
-export interface TierRecord {
-  readonly tier_status: {
-    readonly current: TierStep;
-    readonly next: TierStep;
-    readonly needed_volume: DecimalString;
-  };
+/** GET /profile. */
+interface TierStatus {
+  readonly current: TierStep;
+  readonly next: TierStep;
+  readonly needed_volume: DecimalString;
 }
 
-/** Deadman switch record. `market_id` comes with the activation answer only. */
-export interface DeadmanRecord {
-  readonly market_id?: string;
-  readonly profile_id: number;
-  /** Milliseconds. */
-  readonly timeout: number;
-  /** When the venue last saw a qualifying request of the account. */
-  readonly last_updated: TimestampUs;
-  readonly status: string;
-}
+/** How a field is read; `missing` is the value of an absent, null or empty one. Without `missing` the field is required. */
+export type FieldRule =
+  | { readonly as: 'text'; readonly missing?: string; readonly known?: readonly string[] }
+  | { readonly as: 'decimal'; readonly missing?: DecimalString }
+  | { readonly as: 'integer'; readonly missing?: number }
+  | { readonly as: 'boolean'; readonly missing?: boolean }
+  | { readonly as: 'order_id' | 'fill_id' | 'side' | 'decimals' | 'tier' }
+  | { readonly as: 'trade_id'; readonly missing: string }
+  /** Derived from the record's own id where it is absent. */
+  | { readonly as: 'market' }
+  | { readonly as: 'optional market' };
+
+const decimal = { as: 'decimal' } as const;
+/** Counts and ids that no decision depends on. */
+const incidental = { as: 'integer', missing: 0 } as const;
+const status = (missing?: string) =>
+  ({ as: 'text', known: ORDER_STATUSES, ...(missing === undefined ? {} : { missing }) }) as const;
+const timeInForce = { as: 'text', missing: '', known: TIMES_IN_FORCE } as const;
+
+/** The records of the venue's answers: every field, and how it is read. Their types follow. */
+export const RECORD_FIELDS = {
+  /** GET /account, PUT /account/leverage. */
+  account: {
+    id: incidental,
+    status: { as: 'text', missing: '' },
+    profile_type: { as: 'text', missing: '' },
+    wallet: { as: 'text', missing: '' },
+    balance: decimal,
+    withdrawable_balance: decimal,
+    account_equity: decimal,
+    account_leverage: decimal,
+    account_margin: decimal,
+    health: decimal,
+    cum_trading_volume: decimal,
+    cum_unrealized_pnl: decimal,
+    total_notional: decimal,
+    total_order_margin: decimal,
+    total_position_margin: decimal,
+    last_liq_check: incidental,
+    last_update: incidental,
+    /** By market id. */
+    leverage: { as: 'decimals' },
+  },
+  /** GET /orders. Status and type are open texts: an unknown one must never crash the program. */
+  order: {
+    id: { as: 'order_id' },
+    client_order_id: { as: 'text', missing: '' },
+    market_id: { as: 'market' },
+    order_type: { as: 'text', missing: '', known: ORDER_TYPES },
+    side: { as: 'side' },
+    price: { as: 'decimal', missing: '0' },
+    /** Remaining size, base currency. */
+    size: decimal,
+    initial_size: decimal,
+    total_filled_size: decimal,
+    status: status(),
+    reason: { as: 'text', missing: '' },
+    profile_id: incidental,
+    timestamp: { as: 'integer' },
+    time_in_force: timeInForce,
+  },
+  /** POST /orders. */
+  placement: {
+    id: { as: 'order_id' },
+    is_liquidation: { as: 'boolean', missing: false },
+    market_id: { as: 'market' },
+    price: { as: 'decimal', missing: '0' },
+    profile_id: incidental,
+    side: { as: 'side' },
+    size: decimal,
+    status: status('processing'),
+    client_order_id: { as: 'text', missing: '' },
+    type: { as: 'text', missing: '', known: ORDER_TYPES },
+    time_in_force: timeInForce,
+  },
+  /** DELETE /orders. */
+  cancel: {
+    id: { as: 'order_id' },
+    market_id: { as: 'market' },
+    profile_id: incidental,
+    status: status('canceling'),
+  },
+  /** PUT /orders. */
+  amend: {
+    id: { as: 'order_id' },
+    market_id: { as: 'market' },
+    price: decimal,
+    profile_id: incidental,
+    size: decimal,
+    status: status('amending'),
+  },
+  /** GET /fills, GET /fills/order. */
+  fill: {
+    id: { as: 'fill_id' },
+    trade_id: { as: 'trade_id', missing: '' },
+    order_id: { as: 'order_id' },
+    market_id: { as: 'market' },
+    profile_id: incidental,
+    side: { as: 'side' },
+    price: decimal,
+    size: decimal,
+    /** Quote currency; negative is a rebate. */
+    fee: decimal,
+    is_maker: { as: 'boolean', missing: false },
+    liquidation: { as: 'boolean', missing: false },
+    timestamp: { as: 'integer' },
+  },
+  tier: { tier_status: { as: 'tier' } },
+  /** The deadman switch; the market comes with the activation answer only. */
+  deadman: {
+    market_id: { as: 'optional market' },
+    profile_id: incidental,
+    /** Milliseconds. */
+    timeout: { as: 'integer' },
+    /** When the venue last saw a qualifying request of the account. */
+    last_updated: incidental,
+    status: { as: 'text' },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, FieldRule>>>>;
+
+type ValueOf<R> = R extends { as: 'decimal' }
+  ? DecimalString
+  : R extends { as: 'integer' }
+    ? number
+    : R extends { as: 'boolean' }
+      ? boolean
+      : R extends { as: 'side' }
+        ? Side
+        : R extends { as: 'decimals' }
+          ? Readonly<Record<string, DecimalString>>
+          : R extends { as: 'tier' }
+            ? TierStatus
+            : string;
+
+/** Decimals are texts, instants µs since the epoch, as safe integers. */
+export type VenueRecord<N extends keyof typeof RECORD_FIELDS, F = (typeof RECORD_FIELDS)[N]> = {
+  readonly [K in keyof F as F[K] extends { as: 'optional market' } ? never : K]: ValueOf<F[K]>;
+} & { readonly [K in keyof F as F[K] extends { as: 'optional market' } ? K : never]?: string };
+
+export type AccountRecord = VenueRecord<'account'>;
+export type OrderRecord = VenueRecord<'order'>;
+export type PlacementAck = VenueRecord<'placement'>;
+export type CancelAck = VenueRecord<'cancel'>;
+export type AmendAck = VenueRecord<'amend'>;
+export type FillRecord = VenueRecord<'fill'>;
+export type TierRecord = VenueRecord<'tier'>;
+export type DeadmanRecord = VenueRecord<'deadman'>;

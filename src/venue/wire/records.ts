@@ -8,10 +8,9 @@ import { isLosslessNumber } from 'lossless-json';
 import { Decimal, type DecimalString, formatDecimal, isDecimalText } from '../../base/decimal.ts';
 import { isRecord, mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { RecordName, RecordOf } from '../catalogue.ts';
 import { isFillId, isMarketId, isOrderId, readMarketOfId } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
-import { type DeadmanRecord, ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE, type TierStep } from '../records.ts';
+import { type FieldRule, RECORD_FIELDS, SIDES, type TierStep, type VenueRecord } from '../records.ts';
 
 /** The answer cannot be used. The message is printable and names the field. */
 export class Unreadable extends Error {}
@@ -27,117 +26,6 @@ export class Notes {
   }
 }
 
-interface Records extends RecordOf {
-  readonly deadman: DeadmanRecord;
-}
-
-/** How a field is read; `missing` is the value of an absent, null or empty one. Without `missing` the field is required. */
-type FieldRule =
-  | { readonly as: 'text'; readonly missing?: string; readonly known?: readonly string[] }
-  | { readonly as: 'decimal'; readonly missing?: DecimalString }
-  | { readonly as: 'integer'; readonly missing?: number }
-  | { readonly as: 'boolean'; readonly missing?: boolean }
-  | { readonly as: 'order_id' | 'fill_id' | 'side' | 'decimals' | 'tier' }
-  | { readonly as: 'trade_id'; readonly missing: string }
-  /** Derived from the record's own id where it is absent. */
-  | { readonly as: 'market' }
-  | { readonly as: 'optional market' };
-
-const decimal = { as: 'decimal' } as const;
-/** Counts and ids that no decision depends on. */
-const incidental = { as: 'integer', missing: 0 } as const;
-const status = (missing?: string) =>
-  ({ as: 'text', known: ORDER_STATUSES, ...(missing === undefined ? {} : { missing }) }) as const;
-const timeInForce = { as: 'text', missing: '', known: TIMES_IN_FORCE } as const;
-
-const FIELDS: { readonly [N in keyof Records]: { readonly [F in keyof Records[N]]-?: FieldRule } } = {
-  account: {
-    id: incidental,
-    status: { as: 'text', missing: '' },
-    profile_type: { as: 'text', missing: '' },
-    wallet: { as: 'text', missing: '' },
-    balance: decimal,
-    withdrawable_balance: decimal,
-    account_equity: decimal,
-    account_leverage: decimal,
-    account_margin: decimal,
-    health: decimal,
-    cum_trading_volume: decimal,
-    cum_unrealized_pnl: decimal,
-    total_notional: decimal,
-    total_order_margin: decimal,
-    total_position_margin: decimal,
-    last_liq_check: incidental,
-    last_update: incidental,
-    leverage: { as: 'decimals' },
-  },
-  order: {
-    id: { as: 'order_id' },
-    client_order_id: { as: 'text', missing: '' },
-    market_id: { as: 'market' },
-    order_type: { as: 'text', missing: '', known: ORDER_TYPES },
-    side: { as: 'side' },
-    price: { as: 'decimal', missing: '0' },
-    size: decimal,
-    initial_size: decimal,
-    total_filled_size: decimal,
-    status: status(),
-    reason: { as: 'text', missing: '' },
-    profile_id: incidental,
-    timestamp: { as: 'integer' },
-    time_in_force: timeInForce,
-  },
-  placement: {
-    id: { as: 'order_id' },
-    is_liquidation: { as: 'boolean', missing: false },
-    market_id: { as: 'market' },
-    price: { as: 'decimal', missing: '0' },
-    profile_id: incidental,
-    side: { as: 'side' },
-    size: decimal,
-    status: status('processing'),
-    client_order_id: { as: 'text', missing: '' },
-    type: { as: 'text', missing: '', known: ORDER_TYPES },
-    time_in_force: timeInForce,
-  },
-  cancel: {
-    id: { as: 'order_id' },
-    market_id: { as: 'market' },
-    profile_id: incidental,
-    status: status('canceling'),
-  },
-  amend: {
-    id: { as: 'order_id' },
-    market_id: { as: 'market' },
-    price: decimal,
-    profile_id: incidental,
-    size: decimal,
-    status: status('amending'),
-  },
-  fill: {
-    id: { as: 'fill_id' },
-    trade_id: { as: 'trade_id', missing: '' },
-    order_id: { as: 'order_id' },
-    market_id: { as: 'market' },
-    profile_id: incidental,
-    side: { as: 'side' },
-    price: decimal,
-    size: decimal,
-    fee: decimal,
-    is_maker: { as: 'boolean', missing: false },
-    liquidation: { as: 'boolean', missing: false },
-    timestamp: { as: 'integer' },
-  },
-  tier: { tier_status: { as: 'tier' } },
-  deadman: {
-    market_id: { as: 'optional market' },
-    profile_id: incidental,
-    timeout: { as: 'integer' },
-    last_updated: incidental,
-    status: { as: 'text' },
-  },
-};
-
 interface Row {
   readonly field: string;
   /** The name of the field in messages. */
@@ -146,7 +34,7 @@ interface Row {
 }
 
 const ROWS: ReadonlyMap<string, readonly Row[]> = new Map(
-  Object.entries(FIELDS).map(([name, fields]) => [
+  Object.entries<Readonly<Record<string, FieldRule>>>(RECORD_FIELDS).map(([name, fields]) => [
     name,
     Object.entries(fields).map(([field, rule]) => ({ field, what: `${name}.${field}`, rule })),
   ]),
@@ -154,11 +42,11 @@ const ROWS: ReadonlyMap<string, readonly Row[]> = new Map(
 
 /** Reads one record. Throws `Unreadable` where a required field is missing or malformed. */
 export function readRecord(
-  name: RecordName | 'deadman',
+  name: keyof typeof RECORD_FIELDS,
   value: unknown,
   settings: Pick<Profile, 'positionOrders'>,
   notes: Notes,
-): Records[RecordName | 'deadman'] {
+): VenueRecord<keyof typeof RECORD_FIELDS> {
   const record = documentTypes(readObject(value, name), settings);
   const read: Record<string, unknown> = {};
   for (const { field, what, rule } of ROWS.get(name) as readonly Row[]) {
@@ -166,7 +54,7 @@ export function readRecord(
     if (each !== undefined) read[field] = each;
   }
   for (const field of Object.keys(record))
-    if (!Object.hasOwn(FIELDS[name], field)) notes.add(`unknown field ${makePrintable(field, 40)} of ${name}`);
+    if (!Object.hasOwn(RECORD_FIELDS[name], field)) notes.add(`unknown field ${makePrintable(field, 40)} of ${name}`);
   if (
     typeof read['id'] === 'string' &&
     read['market_id'] !== undefined &&
@@ -174,7 +62,7 @@ export function readRecord(
   ) {
     throw new Unreadable(`${name}.id belongs to another market than ${name}.market_id`);
   }
-  return read as unknown as Records[RecordName | 'deadman'];
+  return read as unknown as VenueRecord<keyof typeof RECORD_FIELDS>;
 }
 
 function readField(

@@ -8,10 +8,10 @@ import { suggestSpelling } from '../../../base/spelling.ts';
 import { exactJsonText, toExactNumber } from '../../../gateway/fixture/exact-json.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
 import { type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
-import { type EndpointName, getEndpoint, type RecordName, type RecordOf } from '../../../venue/catalogue.ts';
+import { type EndpointName, getEndpoint, type RecordName } from '../../../venue/catalogue.ts';
 import { readMarketOfId } from '../../../venue/forms.ts';
 import { SIMULATED_PROFILE } from '../../../venue/profile/profile.ts';
-import type { DeadmanRecord } from '../../../venue/records.ts';
+import type { DeadmanRecord, VenueRecord } from '../../../venue/records.ts';
 import { readAnswer } from '../../../venue/wire/answer.ts';
 import type { Reply } from './test-case.ts';
 
@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The account of every scripted record, and of the simulated venue. */
 const PROFILE_ID = 88892;
 
-const TEMPLATES: { readonly [N in RecordName]: RecordOf[N] } & { readonly deadman: Required<DeadmanRecord> } = {
+const TEMPLATES: { readonly [N in RecordName]: VenueRecord<N> } & { readonly deadman: Required<DeadmanRecord> } = {
   account: {
     id: PROFILE_ID,
     status: 'active',
