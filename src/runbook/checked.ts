@@ -199,28 +199,18 @@ export interface StepBase {
   readonly ifFeeds: readonly string[];
 }
 
-type Step<V extends string, A> = StepBase & { readonly verb: V; readonly args: A };
-
-export type PlaceStep = Step<
-  'place',
-  {
-    readonly type: OrderType;
-    readonly market: Expr<string>;
-    readonly side: Expr<string>;
-    readonly size: Expr<Decimal>;
-    readonly price?: Expr<Decimal>;
-    readonly trigger?: Expr<Decimal>;
-    /** Default: good_till_cancel, immediate_or_cancel for a market order. */
-    readonly tif: TimeInForce;
-    readonly tag?: string;
-    readonly onAmbiguous: 'halt' | 'resend';
-  }
->;
-
 export interface ProtectLeg {
   readonly fraction: Expr<Decimal>;
   readonly trigger: Expr<Decimal>;
   readonly price: Expr<Decimal>;
+}
+
+/** The stop and the take-profit of a position. */
+interface Exits {
+  readonly market: Expr<string>;
+  readonly side: Expr<string>;
+  readonly stopLoss?: ProtectLeg;
+  readonly takeProfit?: ProtectLeg;
 }
 
 /** Blocks of which the first whose condition is true is executed; `if` has one. */
@@ -239,170 +229,145 @@ interface Pages {
   readonly allPages: boolean;
 }
 
-export type CheckedStep =
-  | PlaceStep
-  | Step<
-      'protect',
-      {
-        readonly market: Expr<string>;
-        readonly side: Expr<string>;
-        readonly stopLoss?: ProtectLeg;
-        readonly takeProfit?: ProtectLeg;
+/** The arguments of each step. */
+interface StepArgs {
+  readonly place: {
+    readonly type: OrderType;
+    readonly market: Expr<string>;
+    readonly side: Expr<string>;
+    readonly size: Expr<Decimal>;
+    readonly price?: Expr<Decimal>;
+    readonly trigger?: Expr<Decimal>;
+    /** Default: good_till_cancel, immediate_or_cancel for a market order. */
+    readonly tif: TimeInForce;
+    readonly tag?: string;
+    readonly onAmbiguous: 'halt' | 'resend';
+  };
+  readonly protect: Exits;
+  readonly manage: Exits & {
+    /** The price of the market: as written, else the only price feed of the runbook. */
+    readonly feed?: Expr<Decimal>;
+    readonly trail?: { readonly by: Expr<Decimal>; readonly step: Expr<Decimal> };
+    readonly breakEven?: { readonly after: Expr<Decimal>; readonly offset: Expr<Decimal> };
+    readonly timeLimit?: Expr<Duration>;
+    readonly escalate?: { readonly after: Expr<Duration>; readonly slip: Expr<Decimal> };
+  };
+  readonly close: {
+    readonly market: Expr<string>;
+    /** The price of the market: as written, else the only price feed of the runbook. */
+    readonly feed?: Expr<Decimal>;
+    readonly slip?: Expr<Decimal>;
+  };
+  readonly amend: { readonly order: Expr<RecordValue>; readonly price: Expr<Decimal>; readonly size?: Expr<Decimal> };
+  readonly cancel:
+    | { readonly kind: 'order'; readonly order: Expr<RecordValue> }
+    | { readonly kind: 'mine'; readonly market: Expr<string> }
+    | { readonly kind: 'ids'; readonly ids: Expr<readonly Value[]> };
+  readonly cancel_all: { readonly everyone: true };
+  readonly set_leverage: { readonly market: Expr<string>; readonly leverage: Expr<Decimal> };
+  readonly read_account: object;
+  readonly read_tier: object;
+  readonly list_orders: {
+    readonly market?: Expr<string>;
+    readonly status?: Expr<string>;
+    readonly order?: Expr;
+    readonly clientOrderId?: Expr<string>;
+  } & Pages;
+  readonly list_fills: {
+    readonly market?: Expr<string>;
+    /** An order, whose venue id is used, or an order id. */
+    readonly order?: Expr<Value>;
+  } & Pages;
+  readonly refresh:
+    | { readonly kind: 'order'; readonly order: Expr<RecordValue> }
+    | { readonly kind: 'list'; readonly orders: Expr<readonly RecordValue[]> };
+  readonly arm_deadman: { readonly market: Expr<string>; readonly timeout: Expr<Duration> };
+  readonly read_deadman: { readonly market: Expr<string> };
+  readonly disarm_deadman: { readonly market: Expr<string> };
+  readonly refresh_session: object;
+  readonly request: { readonly name: string; readonly with: Readonly<Record<string, Expr>> };
+  readonly let: { readonly names: readonly NamedExpr[] };
+  readonly set: { readonly names: readonly NamedExpr[] };
+  readonly assert: { readonly condition: Expr<boolean> };
+  readonly wait:
+    | { readonly kind: 'for'; readonly for: Expr<Duration> }
+    | { readonly kind: 'until'; readonly until: Expr<Time> };
+  readonly wait_for:
+    | {
+        readonly kind: 'order';
+        readonly order: Expr<RecordValue>;
+        readonly is: Exclude<AwaitTarget, 'accepted'>;
+        readonly within: Expr<Duration>;
       }
-    >
-  | Step<
-      'manage',
-      {
-        readonly market: Expr<string>;
-        readonly side: Expr<string>;
-        readonly stopLoss?: ProtectLeg;
-        readonly takeProfit?: ProtectLeg;
-        /** The price of the market: as written, else the only price feed of the runbook. */
-        readonly feed?: Expr<Decimal>;
-        readonly trail?: { readonly by: Expr<Decimal>; readonly step: Expr<Decimal> };
-        readonly breakEven?: { readonly after: Expr<Decimal>; readonly offset: Expr<Decimal> };
-        readonly timeLimit?: Expr<Duration>;
-        readonly escalate?: { readonly after: Expr<Duration>; readonly slip: Expr<Decimal> };
+    | {
+        readonly kind: 'any';
+        readonly any: Expr<readonly RecordValue[]>;
+        readonly is: Exclude<AwaitTarget, 'accepted'>;
+        readonly within: Expr<Duration>;
       }
-    >
-  | Step<
-      'close',
-      {
-        readonly market: Expr<string>;
-        /** The price of the market: as written, else the only price feed of the runbook. */
-        readonly feed?: Expr<Decimal>;
-        readonly slip?: Expr<Decimal>;
+    | {
+        readonly kind: 'until';
+        readonly until: Expr<boolean>;
+        /** Default: a second. */
+        readonly every?: Expr<Duration>;
+        readonly within: Expr<Duration>;
       }
-    >
-  | Step<'amend', { readonly order: Expr<RecordValue>; readonly price: Expr<Decimal>; readonly size?: Expr<Decimal> }>
-  | Step<
-      'cancel',
-      | { readonly kind: 'order'; readonly order: Expr<RecordValue> }
-      | { readonly kind: 'mine'; readonly market: Expr<string> }
-      | { readonly kind: 'ids'; readonly ids: Expr<readonly Value[]> }
-    >
-  | Step<'cancel_all', { readonly everyone: true }>
-  | Step<'set_leverage', { readonly market: Expr<string>; readonly leverage: Expr<Decimal> }>
-  | Step<'read_account', object>
-  | Step<'read_tier', object>
-  | Step<
-      'list_orders',
-      {
-        readonly market?: Expr<string>;
-        readonly status?: Expr<string>;
-        readonly order?: Expr;
-        readonly clientOrderId?: Expr<string>;
-      } & Pages
-    >
-  | Step<
-      'list_fills',
-      {
-        readonly market?: Expr<string>;
-        /** An order, whose venue id is used, or an order id. */
-        readonly order?: Expr<Value>;
-      } & Pages
-    >
-  | Step<
-      'refresh',
-      | { readonly kind: 'order'; readonly order: Expr<RecordValue> }
-      | { readonly kind: 'list'; readonly orders: Expr<readonly RecordValue[]> }
-    >
-  | Step<'arm_deadman', { readonly market: Expr<string>; readonly timeout: Expr<Duration> }>
-  | Step<'read_deadman', { readonly market: Expr<string> }>
-  | Step<'disarm_deadman', { readonly market: Expr<string> }>
-  | Step<'refresh_session', object>
-  | Step<'request', { readonly name: string; readonly with: Readonly<Record<string, Expr>> }>
-  | Step<'let', { readonly names: readonly NamedExpr[] }>
-  | Step<'set', { readonly names: readonly NamedExpr[] }>
-  | Step<'assert', { readonly condition: Expr<boolean> }>
-  | Step<
-      'wait',
-      { readonly kind: 'for'; readonly for: Expr<Duration> } | { readonly kind: 'until'; readonly until: Expr<Time> }
-    >
-  | Step<
-      'wait_for',
-      | {
-          readonly kind: 'order';
-          readonly order: Expr<RecordValue>;
-          readonly is: Exclude<AwaitTarget, 'accepted'>;
-          readonly within: Expr<Duration>;
-        }
-      | {
-          readonly kind: 'any';
-          readonly any: Expr<readonly RecordValue[]>;
-          readonly is: Exclude<AwaitTarget, 'accepted'>;
-          readonly within: Expr<Duration>;
-        }
-      | {
-          readonly kind: 'until';
-          readonly until: Expr<boolean>;
-          /** Default: a second. */
-          readonly every?: Expr<Duration>;
-          readonly within: Expr<Duration>;
-        }
-      | {
-          readonly kind: 'read';
-          readonly read: CheckedStep;
-          readonly until: Expr<boolean>;
-          readonly every: Expr<Duration>;
-          readonly within: Expr<Duration>;
-        }
-    >
-  | Step<
-      'for_each',
-      {
+    | {
+        readonly kind: 'read';
+        readonly read: CheckedStep;
+        readonly until: Expr<boolean>;
+        readonly every: Expr<Duration>;
+        readonly within: Expr<Duration>;
+      };
+  readonly for_each: {
+    readonly each: string;
+    readonly in: Expr<readonly Value[]>;
+    readonly at?: string;
+    readonly do: readonly CheckedStep[];
+    readonly collect?: readonly NamedExpr[];
+  };
+  readonly repeat: {
+    readonly every?: Expr<Duration>;
+    readonly for?: Expr<Duration>;
+    readonly max?: Expr<Decimal>;
+    readonly while?: Expr<boolean>;
+    readonly until?: Expr<boolean>;
+    readonly do: readonly CheckedStep[];
+  };
+  readonly parallel:
+    | {
+        readonly kind: 'branches';
+        readonly branches: readonly { readonly name: string; readonly do: readonly CheckedStep[] }[];
+        readonly join: 'all' | 'any';
+        readonly onFail: 'cancel_others' | 'let_others_finish';
+      }
+    | {
+        readonly kind: 'each';
         readonly each: string;
         readonly in: Expr<readonly Value[]>;
-        readonly at?: string;
+        readonly max: Expr<Decimal>;
         readonly do: readonly CheckedStep[];
-        readonly collect?: readonly NamedExpr[];
-      }
-    >
-  | Step<
-      'repeat',
-      {
-        readonly every?: Expr<Duration>;
-        readonly for?: Expr<Duration>;
-        readonly max?: Expr<Decimal>;
-        readonly while?: Expr<boolean>;
-        readonly until?: Expr<boolean>;
-        readonly do: readonly CheckedStep[];
-      }
-    >
-  | Step<
-      'parallel',
-      | {
-          readonly kind: 'branches';
-          readonly branches: readonly { readonly name: string; readonly do: readonly CheckedStep[] }[];
-          readonly join: 'all' | 'any';
-          readonly onFail: 'cancel_others' | 'let_others_finish';
-        }
-      | {
-          readonly kind: 'each';
-          readonly each: string;
-          readonly in: Expr<readonly Value[]>;
-          readonly max: Expr<Decimal>;
-          readonly do: readonly CheckedStep[];
-          readonly onFail: 'cancel_others' | 'let_others_finish';
-        }
-    >
-  | Step<'if', Cases>
-  | Step<'switch', Cases>
-  | Step<'call', { readonly runbook: string; readonly with: Readonly<Record<string, Expr>> }>
-  | Step<
-      'approve',
-      {
-        readonly ask: Expr<string>;
-        readonly by: readonly string[];
-        readonly within: Expr<Duration>;
-        readonly onTimeout: 'reject' | 'fail';
-      }
-    >
-  | Step<'notify', { readonly to: string; readonly text: Expr<string>; readonly severity?: NoticeSeverity | undefined }>
-  | Step<'stop', { readonly outcome: string }>
-  | Step<'fail', object>;
+        readonly onFail: 'cancel_others' | 'let_others_finish';
+      };
+  readonly if: Cases;
+  readonly switch: Cases;
+  readonly call: { readonly runbook: string; readonly with: Readonly<Record<string, Expr>> };
+  readonly approve: {
+    readonly ask: Expr<string>;
+    readonly by: readonly string[];
+    readonly within: Expr<Duration>;
+    readonly onTimeout: 'reject' | 'fail';
+  };
+  readonly notify: { readonly to: string; readonly text: Expr<string>; readonly severity?: NoticeSeverity | undefined };
+  readonly stop: { readonly outcome: string };
+  readonly fail: object;
+}
 
-export type StepName = CheckedStep['verb'];
+export type CheckedStep = {
+  [V in keyof StepArgs]: StepBase & { readonly verb: V; readonly args: StepArgs[V] };
+}[keyof StepArgs];
+
+export type StepName = keyof StepArgs;
 export type StepOf<V extends StepName> = Extract<CheckedStep, { verb: V }>;
 
 /** The order record of the language: the venue's fields and derived ones. */
