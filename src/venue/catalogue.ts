@@ -23,12 +23,8 @@ export type Parameter = {
   readonly secret?: true;
 } & (
   | { readonly type: 'market' | 'order_id' | 'client_order_id' | 'text' | 'boolean' }
-  | {
-      readonly type: 'decimal';
-      readonly min?: DecimalString;
-      readonly exclusiveMin?: DecimalString;
-      readonly max?: DecimalString;
-    }
+  /** Above 0: a price or a size. */
+  | { readonly type: 'decimal' }
   | { readonly type: 'integer'; readonly min?: number; readonly max?: number }
   | { readonly type: 'timestamp' }
   | { readonly type: 'enum'; readonly values: readonly string[] }
@@ -145,21 +141,18 @@ const ROWS = {
       price: {
         type: 'decimal',
         required: false,
-        exclusiveMin: '0',
         doc: 'limit price, quote currency; required except for stop_market (and for market, where the document leaves it open)',
       },
       side: { type: 'enum', required: true, values: SIDES, doc: 'side of the order' },
       size: {
         type: 'decimal',
         required: true,
-        exclusiveMin: '0',
         doc: 'base currency; for stop_loss and take_profit a fraction of the position, at most 1',
       },
       type: { type: 'enum', required: true, values: ORDER_TYPES, doc: 'order type' },
       trigger_price: {
         type: 'decimal',
         required: false,
-        exclusiveMin: '0',
         doc: 'price that triggers a stop or position order, quote currency',
       },
       client_order_id: { type: 'client_order_id', required: false, doc: 'id chosen by the client' },
@@ -178,8 +171,8 @@ const ROWS = {
     parameters: {
       order_id: orderId,
       market_id: market,
-      price: { type: 'decimal', required: true, exclusiveMin: '0', doc: 'new price, quote currency' },
-      size: { type: 'decimal', required: false, exclusiveMin: '0', doc: 'new size, base currency' },
+      price: { type: 'decimal', required: true, doc: 'new price, quote currency' },
+      size: { type: 'decimal', required: false, doc: 'new size, base currency' },
     },
     answer: { shape: 'list', of: 'amend', one: true },
     tokens: 1,

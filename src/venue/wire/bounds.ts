@@ -47,10 +47,7 @@ function fits(key: string, value: unknown, row: Parameter, settings: RequestSett
   switch (row.type) {
     case 'decimal': {
       const number = typeof value === 'string' ? parseDecimal(value, LONGEST_DECIMAL) : undefined;
-      if (number === undefined) return false;
-      if (row.exclusiveMin !== undefined && !number.greaterThan(decimal(row.exclusiveMin))) return false;
-      if (row.min !== undefined && number.lessThan(decimal(row.min))) return false;
-      return row.max === undefined || !number.greaterThan(decimal(row.max));
+      return number?.greaterThan(0) === true;
     }
     case 'integer':
       return (
@@ -90,8 +87,7 @@ function getMaximum(
 function describeAccepted(key: string, row: Parameter, settings: RequestSettings | undefined): string {
   switch (row.type) {
     case 'decimal':
-      if (row.exclusiveMin !== undefined) return `a plain decimal above ${row.exclusiveMin}`;
-      return `a plain decimal${row.min === undefined ? '' : ` of at least ${row.min}`}${row.max === undefined ? '' : ` of at most ${row.max}`}`;
+      return 'a plain decimal above 0';
     case 'integer': {
       const max = getMaximum(key, row, settings);
       return max === Number.MAX_SAFE_INTEGER

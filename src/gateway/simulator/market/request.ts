@@ -4,7 +4,7 @@
  * and terms.ts check combinations of parameters.
  */
 import { isLosslessNumber, parse } from 'lossless-json';
-import { decimal, parseDecimal } from '../../../base/decimal.ts';
+import { parseDecimal } from '../../../base/decimal.ts';
 import { type EndpointName, getEndpoint, type Parameter, type Params } from '../../../venue/catalogue.ts';
 import type { WireValue } from '../../transport.ts';
 import type { SurprisesConfig } from '../config/settings.ts';
@@ -143,11 +143,7 @@ function readValue(
   switch (row.type) {
     case 'decimal': {
       const number = parseDecimal(value.text) ?? refuse('a plain decimal');
-      if (row.exclusiveMin !== undefined && !number.greaterThan(decimal(row.exclusiveMin)))
-        return refuse(`above ${row.exclusiveMin}`);
-      if (row.min !== undefined && number.lessThan(decimal(row.min))) return refuse(`at least ${row.min}`);
-      if (row.max !== undefined && number.greaterThan(decimal(row.max))) return refuse(`at most ${row.max}`);
-      return value.text;
+      return number.greaterThan(0) ? value.text : refuse('above 0');
     }
     case 'integer':
     case 'timestamp': {
