@@ -32,7 +32,7 @@ async function watched(reads: number, last: 'open' | 'closed'): Promise<string[]
     }
   }
   script.append('run.ended', { outcome: 'succeeded', outputs: {} });
-  const fold = new TimelineFold({ explain: false });
+  const fold = new TimelineFold();
   const filter = new RoutineFilter();
   const rows = script.entries.flatMap((entry) => filter.push(entry, fold.apply(entry)));
   return printTimeline([...rows, ...filter.end()])

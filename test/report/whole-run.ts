@@ -33,10 +33,7 @@ export function exportCsv(entries: readonly Entry[], table: CsvTableName = 'time
   return `${head}${entries.map(apply).join('')}${end()}`;
 }
 
-export function makeTimeline(
-  entries: Iterable<Entry>,
-  options: ConstructorParameters<typeof TimelineFold>[0] = {},
-): readonly TimelineRow[] {
-  const fold = new TimelineFold(options);
+export function makeTimeline(entries: Iterable<Entry>): readonly TimelineRow[] {
+  const fold = new TimelineFold();
   return [...[...entries].flatMap((entry) => fold.apply(entry)), ...fold.unanswered()];
 }

@@ -49,7 +49,7 @@ export function storyOf(happened: Happened, breaches: readonly Breach[], mutant?
 
 function journalLines({ runs, venueTime }: Happened): Line[] {
   return runs.flatMap(({ name, entries }) => {
-    const fold = new TimelineFold({ explain: false });
+    const fold = new TimelineFold();
     const who = runs.length === 1 ? 'journal' : `journal of ${name}`;
     return entries.flatMap((entry) =>
       fold.apply(entry).map(({ depth, spans }) => ({

@@ -9,8 +9,8 @@ import { DEADMAN_EVENTS, findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts
 /** Orders that are listed one by one. */
 const MOST_NAMED = 20;
 
-export function describeMove(data: DataOf<'order.moved'>, explain: boolean): readonly Span[] {
-  const state = explain ? describeOrderState(data.to) : undefined;
+export function describeMove(data: DataOf<'order.moved'>): readonly Span[] {
+  const state = describeOrderState(data.to);
   const event = findMeaning(ORDER_EVENT_MEANING, data.event);
   return [
     name(`order ${formatText(data.clientOrderId)}`),

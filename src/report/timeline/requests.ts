@@ -30,15 +30,10 @@ interface Call {
 export class RequestRows {
   /** Tokens of all requests sent so far. */
   tokens = 0;
-  private readonly explain: boolean;
   private readonly calls = new Map<string, Call>();
   private readonly ownOrderIds = new Set<string>();
   private readonly fills = new Set<string>();
   private readonly explained = new Set<string>();
-
-  constructor(explain: boolean) {
-    this.explain = explain;
-  }
 
   addIntent({ call, endpoint, purpose }: DataOf<'call.intended'>): void {
     this.calls.set(call, { endpoint, purpose, title: formatText(endpoint) });
@@ -69,7 +64,7 @@ export class RequestRows {
     spans.push(muted(`, ${formatCount(data.tokens, 'token')}`));
     if (data.n > 1) spans.push(doubt(`, attempt ${data.n}`));
     if (data.waitedMs > 0) spans.push(muted(`, after waiting ${formatSpan(data.waitedMs)} for tokens`));
-    const about = this.explain ? this.explainOnce(title) : undefined;
+    const about = this.explainOnce(title);
     if (about !== undefined) spans.push(muted(`  (${about})`));
     return spans;
   }

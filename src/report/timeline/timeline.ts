@@ -63,13 +63,6 @@ export interface TimelineRow {
   readonly spans: readonly Span[];
 }
 
-interface TimelineOptions {
-  /** Explains verbs, states and endpoints; true by default. */
-  readonly explain?: boolean;
-  /** Only these kinds of rows. */
-  readonly kinds?: readonly RowKind[];
-}
-
 /** Rows as lines: the time since the start, then the text, indented by its block. */
 export function printTimeline(
   rows: readonly TimelineRow[],
@@ -84,19 +77,11 @@ export function printTimeline(
 }
 
 export class TimelineFold {
-  private readonly explain: boolean;
-  private readonly kinds: ReadonlySet<RowKind> | undefined;
   private startedAt: number | undefined;
   private lastAt = 0;
   private lastSeq = 0;
   private readonly openSteps = new Map<string, number>();
-  private readonly requests: RequestRows;
-
-  constructor(options: TimelineOptions = {}) {
-    this.explain = options.explain ?? true;
-    this.requests = new RequestRows(this.explain);
-    this.kinds = options.kinds === undefined ? undefined : new Set(options.kinds);
-  }
+  private readonly requests = new RequestRows();
 
   /** The rows an entry adds; none for an entry that only the engine needs. */
   apply(entry: Entry): readonly TimelineRow[] {
@@ -187,7 +172,7 @@ export class TimelineFold {
         return this.makeRows('order', this.countDepth(entry.step), describeConclusion(entry.data));
       case 'order.moved':
         if (entry.data.orderId !== undefined) this.requests.addOwnOrder(entry.data.orderId);
-        return this.makeRows('order', this.countDepth(entry.step), describeMove(entry.data, this.explain));
+        return this.makeRows('order', this.countDepth(entry.step), describeMove(entry.data));
       case 'order.alarmed':
         return this.makeRows('order', this.countDepth(entry.step), describeAlarm(entry.data));
       case 'deadman.moved':
@@ -273,7 +258,7 @@ export class TimelineFold {
     const outputs = Object.entries(data.outputs).map(([key, each]) =>
       this.makeRow('run', 1, [name(formatText(key)), plain(' = '), value(formatJson(each))]),
     );
-    return [...rows, ...this.filterKinds(outputs)];
+    return [...rows, ...outputs];
   }
 
   /** Nothing where nothing is left: then the end of the run says enough. */
@@ -288,12 +273,9 @@ export class TimelineFold {
         `the armed deadman switch cancels at ${formatIsoTime(cancels.at)}, unless renewed: ${describeCancels(cancels)}`,
       );
     const rows = lines.map((line) => this.makeRow('run', depth + 1, [plain(formatText(line))]));
-    if (ok)
-      return rows.length === 0
-        ? []
-        : [...this.makeRows('run', depth, [name('position left')]), ...this.filterKinds(rows)];
+    if (ok) return rows.length === 0 ? [] : [...this.makeRows('run', depth, [name('position left')]), ...rows];
     const title = [bad('more is left than declared'), plain(`: leaves ${leaves}`)];
-    return [...this.makeRows('run', depth, title), ...this.filterKinds(rows)];
+    return [...this.makeRows('run', depth, title), ...rows];
   }
 
   private describeStepStart({ data, step, at }: EntryOf<'step.started'>): readonly TimelineRow[] {
@@ -305,7 +287,7 @@ export class TimelineFold {
         doubt(`attempt ${data.attempt}`),
         plain(` of ${formatStepName(step, data.id)}`),
       ]);
-    const meaning = this.explain ? findMeaning(VERBS, data.verb) : undefined;
+    const meaning = findMeaning(VERBS, data.verb);
     return this.makeRows('step', depth, [
       ...formatStepTitle(step, data),
       plain(meaning === undefined ? '' : ` (${meaning})`),
@@ -373,7 +355,7 @@ export class TimelineFold {
   }
 
   private makeRows(kind: RowKind, depth: number, spans: readonly Span[]): readonly TimelineRow[] {
-    return this.filterKinds([this.makeRow(kind, depth, spans)]);
+    return [this.makeRow(kind, depth, spans)];
   }
 
   private makeRow(kind: RowKind, depth: number, spans: readonly Span[]): TimelineRow {
@@ -386,10 +368,6 @@ export class TimelineFold {
       kind,
       spans: spans.filter((span) => span.text !== ''),
     };
-  }
-
-  private filterKinds(rows: readonly TimelineRow[]): readonly TimelineRow[] {
-    return this.kinds === undefined ? rows : rows.filter((row) => this.kinds?.has(row.kind));
   }
 }
 
