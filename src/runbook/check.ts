@@ -54,8 +54,6 @@ interface Checked {
 export type ScheduleLint = (runbook: CheckedRunbook) => readonly Diagnostic[];
 
 interface CheckOptions {
-  /** Token costs of the endpoints and tokens per minute; by default the costs of the venue document, and 1200. */
-  readonly allowance?: Allowance;
   readonly scheduleLint?: ScheduleLint;
   /** Result types of the requests a profile declares, so that expressions may read them. */
   readonly requests?: Readonly<Record<string, ValueType>>;
@@ -107,7 +105,7 @@ class Check {
     if (this.options.stopRoom !== undefined) checking.stopRoom = decimal(this.options.stopRoom);
     if (stack.length === 1) checking.compiler.observe = this.options.observe;
     const runbook = assemble(checking, root);
-    if (!checking.dropped) lintRunbook(checking, runbook, root, this.options.allowance ?? DOCUMENTED);
+    if (!checking.dropped) lintRunbook(checking, runbook, root, DOCUMENTED);
     // A value that cannot be read, has the wrong shape or holds an unknown name may be the use of a name.
     if (before.length === 0 && !checking.diagnostics.some(isMisspelt)) lintUnused(checking, root);
     const schedule = this.options.scheduleLint?.(runbook) ?? [];

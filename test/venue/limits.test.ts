@@ -365,8 +365,7 @@ describe('each control, below, at and above its edge', () => {
       'quarantined markets',
       {},
       [
-        [place(), facts({ quarantinedMarkets: ['ETH-USD'] }), 'ok'],
-        [place(), facts({ quarantinedMarkets: ['BTC-USD'] }), 'MARKET_QUARANTINED'],
+        [place(), facts({ working: [working({ quarantined: true, market: 'ETH-USD' })] }), 'ok'],
         [place(), facts({ working: [working({ quarantined: true })] }), 'MARKET_QUARANTINED'],
       ],
     ],
@@ -630,7 +629,7 @@ describe('modes', () => {
       maxMarketNotional: '0',
       maxExposure: '0',
     };
-    expect(code(place({ side: 'short' }), rules, { ...held, quarantinedMarkets: ['BTC-USD'] })).toBe('ok');
+    expect(code(place({ side: 'short' }), rules, { ...held, working: [working({ quarantined: true, price: '1' })] })).toBe('ok');
   });
 });
 

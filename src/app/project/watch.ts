@@ -12,7 +12,6 @@ interface WatchOptions {
   /** Calls `changed` after each change until the function that it returns is called. */
   readonly observe: (changed: () => void) => () => void;
   readonly work: () => Promise<void>;
-  readonly settledMs?: number;
 }
 
 export class Watch {
@@ -41,7 +40,7 @@ export class Watch {
   private note(): void {
     if (this.stopped) return;
     this.timer?.cancel();
-    this.timer = this.options.clock.after(this.options.settledMs ?? SETTLED_MS, () => {
+    this.timer = this.options.clock.after(SETTLED_MS, () => {
       this.timer = undefined;
       if (this.running === undefined) this.run();
       else this.again = true;

@@ -21,28 +21,16 @@ export interface SimServer {
   close(): Promise<void>;
 }
 
-interface SimServerOptions {
-  /** 0 chooses a free port. */
-  readonly port: number;
-  readonly host?: '127.0.0.1' | '::1';
-}
-
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** Size of an answer with the fault `oversize` before compression; far above the client's limit of 8 MiB. */
 const OVERSIZE_BYTES = 64 * 1024 * 1024;
 const DRIP_MS = 1000;
 
-/** The simulator must run on a SystemClock. Rejects if the port is in use. */
-export async function startSimServer(
-  simulator: Simulator,
-  { port, host = '127.0.0.1' }: SimServerOptions,
-): Promise<SimServer> {
+/** The simulator must run on a SystemClock. Port 0 chooses a free one. Rejects if the port is in use. */
+export async function startSimServer(simulator: Simulator, { port }: { readonly port: number }): Promise<SimServer> {
   const server = createServer((request, response) => void receive(simulator, request, response));
-  const bound = await listen(server, port, host);
-  return {
-    url: `http://${host === '::1' ? '[::1]' : host}:${bound}`,
-    close: () => closeServer(server),
-  };
+  const bound = await listen(server, port, '127.0.0.1');
+  return { url: `http://127.0.0.1:${bound}`, close: () => closeServer(server) };
 }
 
 async function receive(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -125,8 +125,6 @@ export interface LimitFacts {
         readonly leverage?: Readonly<Record<string, DecimalString>>;
       }
     | undefined;
-  /** Markets with an order of unknown fate, beside those of `working`. */
-  readonly quarantinedMarkets?: readonly string[];
   /** ms since the venue was last read; undefined where it never was. */
   readonly lastReadAgeMs?: number | undefined;
   /** Tick, lot and smallest size of the market; undefined where no profile or venue describes it. */

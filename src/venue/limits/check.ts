@@ -368,8 +368,7 @@ const CHECKS: readonly Check[] = [
     const { facts, market, order } = at;
     if (order === undefined || lowers(at)) return undefined;
     const doubtful = facts.working.find((each) => each.market === market && each.quarantined === true);
-    if (doubtful === undefined && facts.quarantinedMarkets?.includes(market) !== true) return undefined;
-    return deny('MARKET_QUARANTINED', market, doubtful?.orderId ?? doubtful?.clientOrderId ?? '');
+    return doubtful && deny('MARKET_QUARANTINED', market, doubtful.orderId ?? doubtful.clientOrderId);
   },
 
   function marketData(at) {
