@@ -340,6 +340,19 @@ describe('LiveTransport, the last gate', () => {
     expect(await transport.send(PLACE, { ...OPTIONS, connection })).toMatchObject({ sent: false, held: true });
   });
 
+  it.each([
+    ['at once', 0, { kind: 'failure', sent: false, message: 'ECONNRESET' }],
+    ['when it was idle for too long', 4_001, { kind: 'failure', sent: false, held: true }],
+  ])('says of a connection that was closed since it was taken, %s, what that means', async (_, idleMs, expected) => {
+    const clock = new ArrivalClock(0);
+    const server = await startListening(createHttp((_request, response) => response.end('{}')));
+    const transport = openTransport(`http://127.0.0.1:${readPort(server)}`, { clock });
+    const connection = await connectTo(transport);
+    connection.socket.destroy();
+    clock.skipTo(idleMs);
+    expect(await transport.send(PLACE, { ...OPTIONS, connection })).toMatchObject(expected);
+  });
+
   it('keeps a connection that was released, for the next request', async () => {
     const transport = await serve((_, response) => response.end('{}'));
     const connection = await connectTo(transport);

@@ -124,7 +124,12 @@ export class LiveConnection implements Connection {
   isFit(): boolean {
     const { socket } = this;
     const open = !socket.destroyed && socket.writable && socket.readable && socket.readableLength === 0;
-    return open && measureBetween(this.idleSince, this.clock.read()) <= this.idleMs;
+    return open && !this.isStale();
+  }
+
+  /** Whether it was idle for longer than its server is expected to keep it. */
+  isStale(): boolean {
+    return measureBetween(this.idleSince, this.clock.read()) > this.idleMs;
   }
 
   /** Takes the server's word on how long it keeps the connection: `timeout=5` of the header Keep-Alive. */

@@ -130,7 +130,9 @@ export class LiveTransport implements Transport {
         timeout: { send: phase, response: timeoutMs, request: timeoutMs },
       });
       const giveUp = (message: string): void => {
-        resolve(first.was === 'held' ? HELD : { kind: 'failure', sent: first.was === 'made', message });
+        // A connection that its server gave up while the request waited for its checks says nothing of the venue.
+        const isHeld = first.was === 'held' || (first.was === 'not made' && connection.isStale());
+        resolve(isHeld ? HELD : { kind: 'failure', sent: first.was === 'made', message });
         stream.destroy();
         connection.destroy();
       };
