@@ -66,7 +66,8 @@ export async function sendDeclared(
   const extra = { sentAt, status, success: verdict.kind === 'confirmed', headers: selectRateHeaders(reply) };
   switch (verdict.kind) {
     case 'confirmed':
-      return settle({ kind: 'confirmed', result: verdict.result }, extra);
+      settle({ kind: 'confirmed', result: verdict.result }, extra);
+      return { kind: 'confirmed', result: verdict.result, sentAt };
     case 'refused':
       return settle({ kind: 'rejected', failure: 'rate_limited', message: 'the rate limit is exhausted' }, extra);
     case 'unreadable':

@@ -200,7 +200,8 @@ export interface VenuePort {
 }
 
 export type RequestOutcome =
-  | { readonly kind: 'confirmed'; readonly result: unknown }
+  /** `sentAt`: epoch ms; absent in a replay. */
+  | { readonly kind: 'confirmed'; readonly result: unknown; readonly sentAt?: number }
   | {
       readonly kind: 'rejected' | 'denied' | 'unresolved';
       readonly failure: CallFailureKind;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
-import { buildDeclaredRequests } from '../../src/gateway/live/declared.ts';
+import { buildDeclaredRequests, DeclaredFeeds } from '../../src/gateway/live/declared.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { WireReply } from '../../src/gateway/transport.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
@@ -28,19 +28,18 @@ function answer(status: number, body: unknown): WireReply {
   return { kind: 'answer', status, headers: { 'x-ratelimit-remaining': '9' }, body: JSON.stringify(body) };
 }
 
-/** The outcome of `request markets`, and what the journal says of it. */
-async function request(reply: WireReply | Error, { name = 'markets', ready = true } = {}) {
-  const clock = new VirtualClock(START);
+interface Asked {
+  readonly name?: string;
+  readonly ready?: boolean;
+  readonly tokens?: number;
+}
+
+function connect(clock: VirtualClock, send: () => Promise<WireReply>, { ready = true, tokens }: Asked = {}) {
   const entries: (readonly [string, unknown])[] = [];
   const client = new VenueClient({
     profile: PROFILE,
-    transport: {
-      send: () =>
-        new Promise((resolve, reject) =>
-          clock.at(START + 20, () => (reply instanceof Error ? reject(reply) : resolve(reply))),
-        ),
-    },
-    budget: new LocalBudget(budgetSettings(), clock, {}, { random: () => 0.5 }),
+    transport: { send },
+    budget: new LocalBudget(budgetSettings(tokens === undefined ? {} : { tokens }), clock, {}, { random: () => 0.5 }),
     log: {
       append: (type, data) => void entries.push([type, data]),
       flush: async () => {},
@@ -54,7 +53,18 @@ async function request(reply: WireReply | Error, { name = 'markets', ready = tru
     session: { ready: async () => ready, renew: async () => true },
     requests: buildDeclaredRequests(PROFILE),
   });
-  const outcome = await clock.runUntil(client.request(name, { market_id: 'BTC-USD' }, 'r#1', 'r'));
+  return { client, entries };
+}
+
+/** The outcome of `request markets`, and what the journal says of it. */
+async function request(reply: WireReply | Error, asked: Asked = {}) {
+  const clock = new VirtualClock(START);
+  const send = () =>
+    new Promise<WireReply>((resolve, reject) =>
+      clock.at(START + 20, () => (reply instanceof Error ? reject(reply) : resolve(reply))),
+    );
+  const { client, entries } = connect(clock, send, asked);
+  const outcome = await clock.runUntil(client.request(asked.name ?? 'markets', { market_id: 'BTC-USD' }, 'r#1', 'r'));
   return { outcome, types: entries.map(([type]) => type), settled: entries.at(-1)?.[1] };
 }
 
@@ -72,7 +82,7 @@ describe('a request that the profile declares', () => {
     [
       'an answer of its shape',
       answer(200, { price: '64000.5' }),
-      { kind: 'confirmed', result: { price: '64000.5' } },
+      { kind: 'confirmed', result: { price: '64000.5' }, sentAt: START },
       { status: 200, success: true, result: { price: '64000.5' }, headers: { 'x-ratelimit-remaining': '9' } },
     ],
     [
@@ -115,5 +125,24 @@ describe('a request that the profile declares', () => {
       failure: 'transport',
       message: 'the session could not be renewed',
     });
+  });
+});
+
+describe('a feed', () => {
+  it('is as old as the request that read it, without its wait for tokens', async () => {
+    const clock = new VirtualClock(START);
+    const { client } = connect(
+      clock,
+      () => new Promise((resolve) => clock.at(clock.now() + 20, () => resolve(answer(200, { price: '64000.5' })))),
+      { tokens: 4 },
+    );
+    const feed = { request: 'markets', with: { market_id: '${market}' }, read: 'result.price' };
+    const feeds = new DeclaredFeeds({ ...PROFILE, feeds: { mid: feed } }, () => clock.now());
+    feeds.through(client);
+    const first = await clock.runUntil(feeds.read('mid', 'BTC-USD', 's'));
+    expect(first?.at).toBe(START);
+    const second = await clock.runUntil(feeds.read('mid', 'BTC-USD', 's'));
+    expect(second?.at).toBe(clock.now() - 20);
+    expect(clock.now() - START).toBeGreaterThan(50_000);
   });
 });

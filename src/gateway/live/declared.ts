@@ -68,11 +68,13 @@ export class DeclaredFeeds implements FeedSource {
     const feed = findFeed(this.profile, name, key);
     if (feed === undefined || this.client === undefined) return undefined;
     this.asked += 1;
-    const at = this.now();
+    const askedAt = this.now();
     const id = buildFeedRequestId(step, name, this.asked);
     const outcome = await this.client.request(feed.request, feed.params, id, step, need);
-    const value = outcome.kind === 'confirmed' ? readDecimalAt(outcome.result, feed.read) : undefined;
-    // Dated when it was requested: a slow answer may be that old.
+    if (outcome.kind !== 'confirmed') return undefined;
+    const value = readDecimalAt(outcome.result, feed.read);
+    // Dated when it was sent: a slow answer may be that old. What it waited for its tokens before makes it no older.
+    const at = outcome.sentAt ?? askedAt;
     return value === undefined ? undefined : { name, ...(key === undefined ? {} : { key }), value, at };
   }
 }
