@@ -4,7 +4,13 @@ import type { LedgerOf } from '../../app/account/ledger.ts';
 import { EXIT, UserError } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
-import { accessStore, chooseStorePlace, convertStoreErrors, isThere } from '../../app/stores/location.ts';
+import {
+  accessStore,
+  chooseStorePlace,
+  convertStoreErrors,
+  describePlace,
+  isThere,
+} from '../../app/stores/location.ts';
 import { describeNoRuns, withJournal } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { readFirstEntry } from '../../journal/reading.ts';
@@ -28,7 +34,7 @@ export async function chooseProfile(file: string | undefined, invocation: Invoca
   const [only, second] = profiles?.values() ?? [];
   if (only === undefined)
     throw new UserError(
-      `no live run is known, so name the account with --profile FILE; ${describeNoRuns(invocation.state)}`,
+      `no live run is known, so name the account with --profile FILE${profiles === undefined ? `; ${describeNoRuns(invocation.state)}` : ''}`,
     );
   if (second !== undefined)
     throw new UserError(
@@ -44,7 +50,10 @@ export async function withLedger<T>(
   work: (of: LedgerOf) => Promise<T>,
 ): Promise<T> {
   const place = chooseStorePlace(profile, state);
-  if (!isThere(place)) throw new UserError(describeNoRuns(state));
+  if (!isThere(place))
+    throw new UserError(
+      `the account has no run yet: its first \`runbook run FILE --profile …\` makes ${makePrintable(describePlace(place), 300)}`,
+    );
   const store = await convertStoreErrors(() => accessStore(place, environment).openJournal());
   try {
     return await work({ store, name: profile.account, key: makeAccountKey(profile) });
