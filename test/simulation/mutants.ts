@@ -472,6 +472,32 @@ export const MUTANTS: readonly Mutant[] = [
     protocol: { venue: heartbeatsWithout('repeatsMs') },
   },
   {
+    name: 'lets what disarms the switch wait for its store behind the last heartbeat',
+    caughtBy: ['I11'],
+    protocol: {
+      venue: (port) => ({
+        ...portOf(port),
+        call: (call) => {
+          const { deadlineAt: _, ...rest } = call;
+          return port.call(call.purpose === 'disarm' ? (rest as typeof call) : call);
+        },
+      }),
+    },
+  },
+  {
+    name: 'lets an arming that may have reached the venue wait for its store',
+    caughtBy: ['I11'],
+    protocol: {
+      venue: (port) => ({
+        ...portOf(port),
+        call: (call) => {
+          const isRepeated = call.purpose === 'keep-alive' && call.step.startsWith('steps/');
+          return port.call(isRepeated ? { ...call, purpose: 'arm', class: 'enter' } : call);
+        },
+      }),
+    },
+  },
+  {
     name: 'holds back orders of the run alone that cancels all',
     caughtBy: ['I7'],
     protocol: { client: (parts) => ({ ...parts, barrier: new CancelAllBarrier() }) },
