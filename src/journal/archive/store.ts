@@ -26,7 +26,7 @@ export class ArchiveStore implements JournalReader {
   readonly damage: string | undefined;
   private readonly byRun: ReadonlyMap<string, ArchivedRun>;
   /** The run read last, kept because runs are read in pages. */
-  private last: { readonly run: string; readonly read: ReturnType<typeof readRun> } | undefined;
+  private last: { readonly run: string; readonly read: ReturnType<ArchiveStore['readWhole']> } | undefined;
 
   constructor(file: string, contents: ArchiveContents, damage?: string) {
     this.file = file;
@@ -61,11 +61,19 @@ export class ArchiveStore implements JournalReader {
   ): Promise<readonly StoredEntry[]> {
     const archived = this.byRun.get(run);
     if (archived === undefined) return [];
-    if (this.last?.run !== run) this.last = { run, read: readRun(this.file, archived) };
-    const { entries, damage } = await this.last.read;
-    const page = entries.filter((entry) => entry.seq > after).slice(0, limit);
+    if (this.last?.run !== run) this.last = { run, read: this.readWhole(archived) };
+    const { entries, damage, isWhole } = await this.last.read;
+    const page = isWhole
+      ? entries.slice(after, after + limit)
+      : entries.filter((entry) => entry.seq > after).slice(0, limit);
     if (damage !== undefined && page.length < limit) throw damage;
     return page;
+  }
+
+  /** `isWhole`: each entry is at its place, so that no page has to be searched for. */
+  private async readWhole(archived: ArchivedRun) {
+    const read = await readRun(this.file, archived);
+    return { ...read, isWhole: read.entries.every(({ seq }, index) => seq === index + 1) };
   }
 
   async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
