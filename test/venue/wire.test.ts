@@ -43,6 +43,28 @@ describe('wireRequest', () => {
     expect([encodeQuery(request), encodeBody(request)]).toEqual(['market_id=BTC-USD&timeout=60000', '{}']);
   });
 
+  it('encodes whatever a key or a text of the query has', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: fc.constantFrom(..."aZ9-_.!~*'()&=%+ \n#é") }),
+    );
+    fc.assert(
+      fc.property(text, text, (key, value) => {
+        const params = { [key]: { as: 'text', text: value }, id: { as: 'text', text: value } } as const;
+        const query = encodeQuery({
+          endpoint: 'GET /orders',
+          method: 'GET',
+          path: '/orders',
+          placement: 'query',
+          params,
+        });
+        expect(new Set(query.split('&'))).toEqual(
+          new Set(Object.keys(params).map((each) => `${encodeURIComponent(each)}=${encodeURIComponent(value)}`)),
+        );
+      }),
+    );
+  });
+
   it('sends an empty JSON object for a DELETE without parameters', () => {
     expect(encodeBody(toWireRequest('DELETE /orders/cancel_all', {}, SIMULATED_PROFILE))).toBe('{}');
   });

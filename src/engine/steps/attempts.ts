@@ -30,7 +30,7 @@ export class StepAttempts implements StepPlace {
   readonly step: CheckedStep;
   readonly path: string;
   readonly frame: Frame;
-  readonly memory = new Map<string, unknown>();
+  private remembered: Map<string, unknown> | undefined;
   private readonly cancel: Cancellation;
   private readonly machine = startStepActor();
   private hasEnded = false;
@@ -45,6 +45,11 @@ export class StepAttempts implements StepPlace {
     this.path = frame.pathOf(step.path);
     this.frame = frame;
     this.cancel = cancel;
+  }
+
+  get memory(): Map<string, unknown> {
+    this.remembered ??= new Map();
+    return this.remembered;
   }
 
   /**

@@ -32,7 +32,6 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
   /** Path with iterations, and `~n` for attempts after the first. */
   readonly path: string;
   readonly frame: Frame;
-  readonly memory: Map<string, unknown>;
   readonly attempt: number;
   readonly scope: StepScope;
   /** Cancelled when the step's own timeout is over, or with the block around it. */
@@ -49,11 +48,14 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
     this.step = place.step;
     this.path = makeAttemptPath(place.path, attempt);
     this.frame = place.frame;
-    this.memory = place.memory;
     this.attempt = attempt;
     this.scope = scope;
     this.cancel = cancel;
     this.windowMs = place.walker.run.setup.fillsWindowMs;
+  }
+
+  get memory(): Map<string, unknown> {
+    return this.place.memory;
   }
 
   registerUndo(value: Value): void {

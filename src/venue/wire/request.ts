@@ -100,10 +100,17 @@ export function encodeQuery(request: WireRequest): string {
   let query = '';
   for (const key of Object.keys(request.params)) {
     const { text } = request.params[key] as WireValue;
-    query += `${query === '' ? '' : '&'}${encodeURIComponent(key)}=${encodeURIComponent(text)}`;
+    query += `${query === '' ? '' : '&'}${encodeText(key)}=${encodeText(text)}`;
   }
   return query;
 }
+
+/** Most texts have nothing to encode, which is found out in a fraction of the time. */
+function encodeText(text: string): string {
+  return UNRESERVED.test(text) ? text : encodeURIComponent(text);
+}
+
+const UNRESERVED = /^[\w.!~*'()-]*$/;
 
 /** SHA-256, in hex, of the exact bytes that carry the parameters. All attempts of one intent must have the same digest. */
 export function computeDigest(request: WireRequest): string {
