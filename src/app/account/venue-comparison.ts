@@ -134,14 +134,15 @@ function describeUnknown({ orders, since, cut }: Extract<Comparison, { kind: 'un
 
 /**
  * Why a run that is resumed places nothing: it had not ended when a backup was made that was restored since. Its orders of the time
- * after the backup are in no journal, and it would place them again. Rejects with a StoreError.
+ * after the backup are in no journal, and it would place them again. The time of the backup does not show which runs it has: one may
+ * begin while a large store is copied. Rejects with a StoreError.
  */
 export async function findRestoredOver(
   account: Pick<Account, 'openAccountJournal' | 'key'>,
-  startedAt: number,
+  { run, startedAt }: { readonly run: string; readonly startedAt: number },
 ): Promise<string | undefined> {
   for (const { by, data } of await findActs(account, 'store.restored'))
-    if (startedAt <= data.backupAt)
+    if (data.runs?.includes(run) ?? startedAt <= data.restoredAt)
       return `JOURNAL_CONTRADICTED: this run had not ended when the backup of ${new Date(data.backupAt).toISOString()} was made, which ${makePrintable(by, 100)} restored; what it did since is not in its journal, so it cancels what is open and places nothing`;
   return undefined;
 }

@@ -184,7 +184,7 @@ export class LiveRun {
     // The journal of an older version has none.
     this.bars.wasBefore = killsBefore === undefined ? ({ at }) => at < startedAt : recognizeKills(killsBefore);
     await readKillSwitch(account, this.bars);
-    this.bars.contradiction ??= await findRestoredOver(account, first.data.startedAt);
+    this.bars.contradiction ??= await findRestoredOver(account, { run, startedAt });
     this.bars.contradiction ??= await this.compareOrders(loaded);
     if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);

@@ -14,7 +14,7 @@ import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
 import { makeDecidedAct, type ScheduleStore } from '../../journal/schedule/store.ts';
 import type { Shared } from '../../journal/shared/shared.ts';
 import { copyDatabase, type Database, holdFile, overwriteDatabase } from '../../journal/sql/sqlite.ts';
-import { type JournalStore, StoreAway, StoreError } from '../../journal/store.ts';
+import { type JournalStore, type RunFilter, StoreAway, StoreError } from '../../journal/store.ts';
 import { liftShared, makeRestored, type OpenedBackup, readBackup, readShared } from '../../journal/stores/backup.ts';
 import { openRestoredDatabase } from '../../journal/stores/restored-database.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
@@ -146,11 +146,11 @@ async function prepare(
 ): Promise<Omit<Restored, 'runs' | 'entries'>> {
   const { accounts, epoch } = await takeAccounts(join(dirname(place.file), SHARED), opened, leases);
   const times = { backupAt: opened.at, restoredAt: nowMs };
-  const data = { ...times, epoch, who, ...(kept === undefined ? {} : { kept: basename(kept) }) };
+  const { unfinished, runs } = await listResumable(await openSqliteStore(copy.file));
+  const data = { ...times, epoch, runs, who, ...(kept === undefined ? {} : { kept: basename(kept) }) };
   await recordRestore(await openSqliteAccountJournal(copy.file), accounts, data);
   makeRestored(copy, nowMs);
   await recordDecided(await openSqliteScheduleStore(copy.file), await openSqliteAccountJournal(copy.file), nowMs);
-  const unfinished = await listUnfinished(await openSqliteStore(copy.file));
   return { ...times, accounts, epoch, kept, unfinished };
 }
 
@@ -208,7 +208,7 @@ export async function markRestored({
   const access = accessStore(place, environment);
   try {
     const counted = await verifyJournal(await access.openJournal(), []);
-    const unfinished = await listUnfinished(await access.openJournal());
+    const { unfinished, runs } = await listResumable(await access.openJournal());
     const database = await openRestoredDatabase(accessDatabase(place, environment));
     const shared = await access.openShared();
     const leases = new RestoreLeases(shared);
@@ -219,7 +219,7 @@ export async function markRestored({
       // Nothing shows which epochs the lost processes had: leases were not taken as often as once a second.
       const epoch = Math.max(database.epoch + 1, Math.floor(nowMs / 1000));
       await leases.take(accounts);
-      const data = { backupAt, restoredAt: nowMs, epoch, who };
+      const data = { backupAt, restoredAt: nowMs, epoch, runs, who };
       await recordRestore(await access.openAccountJournal(), accounts, data);
       await database.settle(accounts, epoch, nowMs);
       await recordDecided(await access.openScheduleStore(), await access.openAccountJournal(), nowMs);
@@ -234,9 +234,18 @@ export async function markRestored({
   }
 }
 
-async function listUnfinished(store: JournalStore): Promise<readonly string[]> {
-  const rows = await store.runs({ unfinished: true }).finally(() => store.close());
-  return rows.flatMap(({ run, mode }) => (mode === 'live' ? [run] : []));
+/** The live runs that had not ended, and with those that halted, all that may be resumed. */
+async function listResumable(
+  store: JournalStore,
+): Promise<{ readonly unfinished: readonly string[]; readonly runs: readonly string[] }> {
+  try {
+    const list = async (filter: RunFilter) =>
+      (await store.runs(filter)).flatMap(({ run, mode }) => (mode === 'live' ? [run] : []));
+    const unfinished = await list({ unfinished: true });
+    return { unfinished, runs: [...unfinished, ...(await list({ outcome: 'halted' }))] };
+  } finally {
+    await store.close();
+  }
 }
 
 /** The leases on every account of the store, so that no process acts while its store is replaced. */

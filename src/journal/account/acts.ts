@@ -98,6 +98,8 @@ interface ActContents {
     readonly restoredAt: number;
     /** Leases have this epoch or a later one from then on. */
     readonly epoch: number;
+    /** The live runs of it that may be resumed; where absent, those that began until the restore. */
+    readonly runs?: readonly string[];
     /** The name under which the store that was there is kept. */
     readonly kept?: string;
   };
