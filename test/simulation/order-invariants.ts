@@ -1,5 +1,5 @@
 /** Invariants about orders: what the journals say of each intent, what left the processes, and the orders the venue has. */
-import { decimal } from '../../src/base/decimal.ts';
+import { type Decimal, decimal } from '../../src/base/decimal.ts';
 import { PROTECTIVE_FLUSH_MS } from '../../src/gateway/client.ts';
 import { maySkipJournal } from '../../src/gateway/send-checks.ts';
 import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
@@ -36,6 +36,24 @@ function* outlivedSweeps(facts: Facts): Iterable<string> {
 /** After so many readings, over eight seconds, the fills of an order are all there. */
 const FILL_READINGS = 6;
 
+/** Whether what a run's orders add up to only closes what the account held before, as the run had read in a list of its fills. */
+function closesHeld({ happened, settled, intents }: Facts, run: RunTold, market: string, net: Decimal): boolean {
+  const positions = happened.scenario.venue.account?.positions ?? [];
+  const held = positions.find((position) => position.market === market)?.size ?? '0';
+  const side = net.isNegative() ? 'short' : 'long';
+  const first = [...intents.values()].find(
+    ({ run: of, terms }) => of === run && terms.market === market && terms.side === side,
+  );
+  const hasRead = settled.some(
+    ({ entry, intended }) =>
+      entry.run === run.name &&
+      entry.seq < (first?.sequence ?? 0) &&
+      entry.data.kind === 'confirmed' &&
+      intended.data.endpoint === 'GET /fills',
+  );
+  return hasRead && decimal(held).isNegative() !== net.isNegative() && net.abs().lte(decimal(held).abs());
+}
+
 /** Markets in which the venue's books show more of a run than its runbook declares to leave. */
 function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): Iterable<string> {
   const endedAt = facts.endOf(run) ?? 0;
@@ -49,7 +67,7 @@ function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): I
       (sum, { side, filled }) => (side === 'long' ? sum.plus(filled) : sum.minus(filled)),
       decimal('0'),
     );
-    if (net.isZero()) continue;
+    if (net.isZero() || closesHeld(facts, run, market, net)) continue;
     const side = net.isNegative() ? 'short' : 'long';
     const what = `${run.name} left ${side} ${net.abs().toFixed()} ${market}`;
     if (allowed === 'none') yield `${what}, and says that it leaves none`;
