@@ -76,7 +76,7 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
     storeMoved: (event) => execution.storeMoved(event),
     takenUp: (away) => {
       execution.markResumed();
-      if (away?.by === 'wall') execution.markUnseen();
+      if (away?.by === 'wall') execution.markUnseen(away.ms);
       if (execution.hasHalted) last = execution.settleHalted();
     },
     settled: () => last,
@@ -163,8 +163,9 @@ class Execution {
     this.context.heartbeat.markResumed();
   }
 
-  markUnseen(): void {
+  markUnseen(ms: number): void {
     this.context.heartbeat.markUnseen();
+    this.context.orderManager.markUnseen(ms);
   }
 
   async run(): Promise<RunResult> {

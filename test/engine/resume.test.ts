@@ -1,5 +1,5 @@
 /** Tests a run that is resumed after its process died: its open decisions may be stale, and its journal can be executed again. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { replayRun } from '../../src/app/run/virtual-run.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { RunClock } from '../../src/base/run-clock.ts';
@@ -7,6 +7,7 @@ import { Playback } from '../../src/engine/playback/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
+import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Away, Entry } from '../../src/journal/entry.ts';
@@ -28,11 +29,16 @@ const HOUR = 3_600_000;
  * Performs a run until its process dies after an entry, and resumes it `away` later, when an order of another client rests; or with
  * `sent`, at a venue that has the orders of the run which were answered.
  */
-async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, away: Away, sent = false) {
+async function resumeAfter(
+  text: string,
+  diesAfter: (entry: Entry) => boolean,
+  away: Away,
+  { sent = false, faults = [] }: { readonly sent?: boolean; readonly faults?: readonly FaultRule[] } = {},
+) {
   const awayMs = away.ms;
   const loaded = loadedFrom({ file: 'runbook.yaml', text });
   const inputs = inputsFrom(loaded, {});
-  const whole = (await perform({ loaded, inputs, config: { markets: MARKETS } })).entries;
+  const whole = (await perform({ loaded, inputs, config: { markets: MARKETS, faults } })).entries;
   const entries = whole.slice(0, whole.findIndex(diesAfter) + 1);
   const [first, last] = [entries[0], entries.at(-1)];
   if (first === undefined || last === undefined) throw new Error('the run never reached that entry');
@@ -130,7 +136,7 @@ async function resumeAfter(text: string, diesAfter: (entry: Entry) => boolean, a
   );
   const result = await time.runUntil(running.settled());
   await replayRun([...entries, ...appended], loaded, inputs);
-  return { result, statuses: simulator.books().orders.map(({ status }) => status) };
+  return { result, appended, statuses: simulator.books().orders.map(({ status }) => status) };
 }
 
 const cancelledAll = (awayMs: number) =>
@@ -199,7 +205,7 @@ steps:
 `,
     (entry) => entry.step === 'steps/2:close' && entry.type === type && JSON.stringify(entry.data).includes('POST'),
     { ms, by: 'machine' },
-    true,
+    { sent: true },
   );
   expect([result.outcome, statuses]).toEqual(['succeeded', ['closed', 'closed']]);
 });
@@ -212,4 +218,32 @@ it('a request of the profile under way is lost with its process, and the next pr
   );
   // The second request is denied: the bench declares none.
   expect([result.outcome, result.error?.kind]).toEqual(['failed', 'denied']);
+});
+
+describe('an order that a run was looking up when its process died', () => {
+  const LOST =
+    'leaves: {position: open, because: the case is about something else}\nsteps:\n  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 50000}\n';
+  const provenMs = async (by: Away['by']) => {
+    let lookUps = 0;
+    const { result, appended } = await resumeAfter(
+      `runbook: lost\ndsl: 1\n${LOST}`,
+      ({ type, data }) =>
+        type === 'call.settled' && Array.isArray((data as { result?: unknown }).result) && ++lookUps === 3,
+      { ms: 100_000, by },
+      { faults: [{ on: 'POST /orders', do: 'lost_before' }] },
+    );
+    expect(result.error?.kind).toBe('not_placed');
+    const [resumed, absent] = ['run.resumed', 'order.moved'].map(
+      (type) => appended.find((entry) => entry.type === type)?.at ?? Number.NaN,
+    ) as [number, number];
+    return absent - resumed;
+  };
+
+  it('is proven absent soon where the machine has counted the time meanwhile', async () => {
+    expect(await provenMs('machine')).toBeLessThan(60_000);
+  });
+
+  it('and only after the whole window where the wall clock alone says how long that was: it may have been put forward', async () => {
+    expect(await provenMs('wall')).toBeGreaterThan(60_000);
+  });
 });

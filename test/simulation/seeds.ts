@@ -80,4 +80,8 @@ export const KEPT_SEEDS = [
     seed: 300_001_337,
     was: 'an arming without an answer was repeated behind a full disk, and the switch that it had armed fired meanwhile',
   },
+  {
+    seed: 300_035_167,
+    was: 'a machine was started anew with its clock set forward, and that time counted towards the proof that an order is absent',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

@@ -37,6 +37,7 @@ export class OrderManager {
   private readonly completing: Completing;
   private readonly completedAgain = new Set<OrderHandle>();
   private readonly refused: RefusedOrders;
+  private readonly resolution: Resolution;
   /** Resolves when no cancel_all is under way: new orders and amends wait until its result is known. */
   private barrier: Promise<unknown> = Promise.resolve();
   /** The exits under way, by market. */
@@ -51,6 +52,7 @@ export class OrderManager {
     const cancelling = new Cancelling(run, watch);
     const confirming = new Confirming(run, watch, cancelling);
     this.watch = watch;
+    this.resolution = resolution;
     this.completing = new Completing(run, watch);
     this.amending = amending;
     this.cancelling = cancelling;
@@ -65,6 +67,11 @@ export class OrderManager {
       giveUp: (order) => this.settling.markUnwanted(order),
     });
     this.settling = new Settling(run, { watch, resolution, refused, amending, cancelling, confirming, handles });
+  }
+
+  /** Marks that so much of the run's time, ms, proves no order absent: the wall clock alone has measured it. */
+  markUnseen(ms: number): void {
+    this.resolution.markUnseen(ms);
   }
 
   handle(order: TrackedOrder): OrderHandle {

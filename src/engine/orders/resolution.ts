@@ -24,10 +24,17 @@ const ANSWER_WITHIN_MS = 2000;
 export class Resolution {
   private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
+  /** How much of the run's time the wall clock alone has measured, while no process was there, ms: it may have been any other. */
+  private unseenMs = 0;
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
     this.watch = watch;
+  }
+
+  /** Marks that so much of the run's time proves nothing. */
+  markUnseen(ms: number): void {
+    this.unseenMs += ms;
   }
 
   /**
@@ -42,7 +49,7 @@ export class Resolution {
   ): Promise<void> {
     const { clock, setup, venue, callId } = this.run;
     const doubtAt = clock.now();
-    const provenAfter = doubtAt + setup.absenceHorizonMs;
+    const unseenBefore = this.unseenMs;
     const never = new Cancellation();
     let reads = 0;
     let proofs = 0;
@@ -60,14 +67,15 @@ export class Resolution {
         reads += 1;
         looked?.();
       }
-      if (reads >= TIMINGS.absenceReads && sentAt > provenAfter) {
+      const doubtedMs = sentAt - doubtAt - (this.unseenMs - unseenBefore);
+      if (reads >= TIMINGS.absenceReads && doubtedMs > setup.absenceHorizonMs) {
         // Independent evidence, in case the look-up itself fails: the list of the market.
         isProven = await this.watch.lookThroughMarket(order, step);
         if (isFound(order.snapshot.state)) return;
         proofs += 1;
         if (isProven || proofs === MARKET_PROOFS) break;
       }
-      if (sentAt > doubtAt + LOOKUP_PATIENCE * setup.absenceHorizonMs) break;
+      if (doubtedMs > LOOKUP_PATIENCE * setup.absenceHorizonMs) break;
     }
     await venue.call({
       id: callId(step),
