@@ -10,13 +10,14 @@ import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 type Load = (name: string) => SourceText | undefined;
 
 const DECLARED = /^leaves: *\{position: *(\w+).*$/m;
-const LEAVES = 'leaves-violated';
+/** Of a runbook itself, or of one that it calls. */
+const OF_LEAVES: ReadonlySet<string> = new Set(['leaves-violated', 'called-runbook-invalid']);
 const ANYTHING = 'leaves: {position: open, because: a test}';
 
 /** As `checkRunbook`; a text is refused for `leaves-violated` only where it has other errors as well. */
 export function checkUnheld(source: SourceText, load: Load): ReturnType<typeof checkRunbook> {
   const first = checkRunbook(source, load);
-  const hasOthers = first.diagnostics.some(({ severity, code }) => severity === 'error' && code !== LEAVES);
+  const hasOthers = first.diagnostics.some(({ severity, code }) => severity === 'error' && !OF_LEAVES.has(code));
   if (first.runbook !== undefined || hasOthers) return first;
   const { runbook, diagnostics } = checkRunbook(loosen(source), (name) => {
     const called = load(name);
