@@ -90,6 +90,8 @@ class Path {
 
   /** Ends of loops that the chart has given the round in which they failed by themselves. */
   private readonly ranOut = new Set<JournalRecord>();
+  /** Loops that the run did not come to before it failed. */
+  private readonly unbegun = new Set<string>();
 
   constructor(
     chart: Chart,
@@ -534,7 +536,17 @@ class Path {
       this.enteredWith.set(step, record);
       return record.type !== 'step.decided' || record.data.what !== 'while' || record.data.value === true;
     }
-    return false;
+    return this.isUnbegun(step);
+  }
+
+  /** Whether the run failed before the loop: the chart, which goes through loops without rounds, is left in the first of this one. */
+  private isUnbegun(step: string): boolean {
+    const ahead = [...this.aheadOf(step)];
+    const next = ahead.find((record) => record.type === 'run.moved' && record.data.from === 'running');
+    const isNamed = ahead.some(({ step: each }) => each === step || each.startsWith(`${step}/`));
+    if (next?.type !== 'run.moved' || next.data.event !== 'FAILED' || isNamed || this.unbegun.has(step)) return false;
+    this.unbegun.add(step);
+    return true;
   }
 
   private isCaught({ on, not, if: condition, step = '' }: Guard, kind: string | undefined): boolean {

@@ -188,4 +188,19 @@ finally:
     expect(entries.at(-1)).toMatchObject({ type: 'run.ended', data: { outcome: 'failed' } });
     expect(findDeparture(runbook, entries)).toBeUndefined();
   });
+
+  it('that fails before its first step, a loop, is a path: drawn 81942', async () => {
+    const { runbook, entries } = await play(`${head}  - for_each: {each: k, in: '[1]', do: [{wait: 1s}]}
+  - wait: 1s
+finally: [{wait: 1s}]
+`);
+    const error = { kind: 'transport', message: 'nothing was placed' };
+    const failed = entries.flatMap((entry): readonly Entry[] => {
+      if (entry.step.startsWith('steps/')) return [];
+      if (entry.type === 'run.moved' && entry.data.from === 'running')
+        return [{ ...entry, data: { ...entry.data, event: 'FAILED' } }];
+      return entry.type === 'run.ended' ? [{ ...entry, data: { ...entry.data, outcome: 'failed', error } }] : [entry];
+    });
+    expect(findDeparture(runbook, failed)).toBeUndefined();
+  });
 });
