@@ -629,7 +629,9 @@ describe('modes', () => {
       maxMarketNotional: '0',
       maxExposure: '0',
     };
-    expect(code(place({ side: 'short' }), rules, { ...held, working: [working({ quarantined: true, price: '1' })] })).toBe('ok');
+    expect(
+      code(place({ side: 'short' }), rules, { ...held, working: [working({ quarantined: true, price: '1' })] }),
+    ).toBe('ok');
   });
 });
 
