@@ -206,7 +206,7 @@ export interface ProtectLeg {
 }
 
 /** The stop and the take-profit of a position. */
-interface Exits {
+export interface Exits {
   readonly market: Expr<string>;
   readonly side: Expr<string>;
   readonly stopLoss?: ProtectLeg;
@@ -230,7 +230,7 @@ interface Pages {
 }
 
 /** The arguments of each step. */
-interface StepArgs {
+export interface StepArgs {
   readonly place: {
     readonly type: OrderType;
     readonly market: Expr<string>;
