@@ -164,7 +164,7 @@ export const ACCOUNT_INVARIANTS = {
       for (const [index, refused] of sent.entries()) {
         const { reply, repliedAt = 0, endpoint } = refused;
         if (reply?.kind !== 'answer' || reply.status !== 429 || endpoint.startsWith('GET')) continue;
-        // Nobody has heard of one that came as its process died.
+        // No one has heard of one that came as its process died.
         if (
           happened.lives.some(
             ({ life, endedAt, how }) => life === refused.life && how === 'dies' && endedAt === repliedAt,
