@@ -134,8 +134,8 @@ export class Facts {
   }
 
   /**
-   * Whether the venue showed an order as cancelled for an instant because another program amended it: a run that has sent no amend
-   * cannot tell that from an end, and looks at the order no more.
+   * Whether an order was shown as cancelled for an instant while another program amended it. To a run without an amend of its own that
+   * is the end of the order.
    */
   wasHidden({ id, history }: BookedOrder): boolean {
     if (!history.slice(0, -1).some(({ status }) => status === 'canceled')) return false;
