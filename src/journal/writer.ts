@@ -205,7 +205,7 @@ export class JournalWriter {
       return stored;
     });
     this.keeping = this.commitSoon()
-      .then(() => keepHeldLines(this.store, this.options.run, lines))
+      .then(() => keepHeldLines(this.store, this.options, lines))
       .catch(() => this.flush())
       .catch(() => {})
       .finally(() => {
@@ -222,7 +222,7 @@ export class JournalWriter {
     this.hasKept = false;
     await this.keeping;
     // What is left of a row that cannot be removed follows no line.
-    await keepHeldLines(this.store, this.options.run, []).catch(ignoreStore);
+    await keepHeldLines(this.store, this.options, []).catch(ignoreStore);
   }
 
   /** Calls `listener` with every entry appended from now on, in the order of the journal, inside `append`. */

@@ -5,8 +5,8 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { toHead, verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { readAllEntries, readLines } from '../../src/journal/reading.ts';
-import { appendHeldLines } from '../../src/journal/rounds/held-lines.ts';
-import { StoreError } from '../../src/journal/store.ts';
+import { appendHeldLines, keepHeldLines } from '../../src/journal/rounds/held-lines.ts';
+import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, START, startedData } from './sample.ts';
 
@@ -168,6 +168,20 @@ describe('what a run holds back', () => {
     expect(await run.readAll()).toEqual(run.appended);
     await appendHeldLines(run.store, 'r1', 1);
     expect(await run.store.read('r1')).toEqual(lines);
+  });
+
+  it('is not taken by a process that has lost its lease', async () => {
+    const run = new Run();
+    for (let n = 0; n < 5; n += 1) run.round();
+    await run.keep();
+    const [row] = await run.store.accountRows(KEY);
+    await keepHeldLines(run.store, { run: 'r1', epoch: 99 }, []);
+    await keepHeldLines(run.store, { run: 'r1', epoch: 98 }, [{ ...(await run.store.read('r1'))[0] } as StoredEntry]);
+    expect(await run.store.accountRows(KEY)).toContainEqual(row);
+    expect(await run.readAll()).toEqual(run.appended);
+    await appendHeldLines(run.store, 'r1', 1);
+    expect(await run.store.accountRows(KEY)).toEqual([]);
+    expect(await run.readStored()).toEqual(run.appended);
   });
 
   it('is written into the journal where it cannot be kept beside it', async () => {

@@ -8,21 +8,22 @@ import type { Entry } from '../entry.ts';
 import type { AccountRow, JournalReader, JournalStore, StoredEntry } from '../store.ts';
 import { expandEntry } from './round-line.ts';
 
-const NAME = 'lines';
-
 /** No key of an account begins so. */
 function makeKey(run: string): string {
   return `held ${run}`;
 }
 
-/** Replaces what was kept; with no lines, removes it. Durable. */
+/**
+ * Replaces what was kept under this epoch of the lease; with no lines, removes it. A process that was stopped, and has lost its lease,
+ * must not take what the next one keeps. Durable.
+ */
 export function keepHeldLines(
   store: Pick<JournalStore, 'changeAccountRows'>,
-  run: string,
+  { run, epoch }: { readonly run: string; readonly epoch: number },
   lines: readonly StoredEntry[],
 ): Promise<void> {
   const text = lines.length === 0 ? '' : JSON.stringify(lines);
-  return store.changeAccountRows(makeKey(run), () => [{ name: NAME, text }]);
+  return store.changeAccountRows(makeKey(run), () => [{ name: `epoch ${epoch}`, text }]);
 }
 
 /** The entries behind the last line of a run, all under the number of the first line that will stand for them. */
@@ -31,7 +32,7 @@ export async function* readHeldEntries(
   run: string,
   head: ChainHead,
 ): AsyncGenerator<Entry> {
-  for (const stored of readRows((await store.accountRows?.(makeKey(run))) ?? [], head))
+  for (const stored of findFollowing((await store.accountRows?.(makeKey(run))) ?? [], head))
     for (const entry of expandEntry(readEntry(stored))) yield { ...entry, seq: head.seq + 1 };
 }
 
@@ -39,15 +40,19 @@ export async function* readHeldEntries(
 export async function appendHeldLines(store: JournalStore, run: string, epoch: number): Promise<void> {
   const rows = await store.accountRows(makeKey(run));
   if (rows.length === 0) return;
-  const lines = readRows(rows, toHead(await store.last(run)));
+  const lines = findFollowing(rows, toHead(await store.last(run)));
   if (lines.length > 0) await store.append(lines, { durable: true, epoch });
-  await keepHeldLines(store, run, []);
+  await store.changeAccountRows(makeKey(run), (kept) => kept.map(({ name }) => ({ name, text: '' })));
 }
 
-/** None where the journal has gone on since, or the row is not what was kept. */
-function readRows(rows: readonly AccountRow[], head: ChainHead): readonly StoredEntry[] {
+/** The lines of the row that follows the journal; none where the journal has gone on since, or no row is what was kept. */
+function findFollowing(rows: readonly AccountRow[], head: ChainHead): readonly StoredEntry[] {
+  return rows.map((row) => readRow(row, head)).find(({ length }) => length > 0) ?? [];
+}
+
+function readRow({ text }: AccountRow, head: ChainHead): readonly StoredEntry[] {
   try {
-    const lines = rows.flatMap(({ text }) => JSON.parse(text) as readonly StoredEntry[]);
+    const lines = JSON.parse(text) as readonly StoredEntry[];
     const follow = lines.every((stored, index) => followsHead(stored, index === 0 ? head : toHead(lines[index - 1])));
     return follow ? lines : [];
   } catch {
