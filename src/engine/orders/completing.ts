@@ -64,27 +64,34 @@ export class Completing {
     );
     const incomplete: TrackedOrder[] = [];
     // Readings that fail are no progress by themselves, and the switch would take what rests.
-    if (request.windowMs > 0) heartbeat.markWaiting(`${request.step}#fills`, since + request.windowMs);
-    while (behind.size > 0) {
-      const due = { record: [] as TrackedOrder[], fills: [] as TrackedOrder[] };
-      let next = Number.POSITIVE_INFINITY;
-      for (const [order, progress] of behind) {
-        const decided = decideCompletion(order.snapshot, progress, clock.now());
-        if (decided.kind === 'wait') next = Math.min(next, decided.until);
-        else if (decided.kind === 'read') due[decided.what].push(order);
-        else behind.delete(order);
-        if (decided.kind === 'incomplete') incomplete.push(order);
+    const markWaiting = (until: number) => {
+      if (request.windowMs > 0) heartbeat.markWaiting(`${request.step}#fills`, until);
+    };
+    markWaiting(since + request.windowMs);
+    try {
+      while (behind.size > 0) {
+        const due = { record: [] as TrackedOrder[], fills: [] as TrackedOrder[] };
+        let next = Number.POSITIVE_INFINITY;
+        for (const [order, progress] of behind) {
+          const decided = decideCompletion(order.snapshot, progress, clock.now());
+          if (decided.kind === 'wait') next = Math.min(next, decided.until);
+          else if (decided.kind === 'read') due[decided.what].push(order);
+          else behind.delete(order);
+          if (decided.kind === 'incomplete') incomplete.push(order);
+        }
+        for (const what of ['record', 'fills'] as const) {
+          const at = clock.now();
+          for (const order of due[what])
+            behind.set(order, noteReading(behind.get(order) as CompletionProgress, what, at));
+          await this.readAll(due[what], what, request);
+        }
+        if (due.record.length + due.fills.length > 0) this.watch.check();
+        else if (behind.size > 0) await sleepUntil(clock, next, request.cancel);
       }
-      for (const what of ['record', 'fills'] as const) {
-        const at = clock.now();
-        for (const order of due[what])
-          behind.set(order, noteReading(behind.get(order) as CompletionProgress, what, at));
-        await this.readAll(due[what], what, request);
-      }
-      if (due.record.length + due.fills.length > 0) this.watch.check();
-      else if (behind.size > 0) await sleepUntil(clock, next, request.cancel);
+    } finally {
+      // Also where the wait is cut off: what hangs later is not covered by it.
+      markWaiting(clock.now());
     }
-    if (request.windowMs > 0) heartbeat.markWaiting(`${request.step}#fills`, clock.now());
     for (const order of incomplete) this.recordIncomplete(order, request);
     return incomplete;
   }
