@@ -249,17 +249,22 @@ describe('the cost of GET /orders, ten at first', () => {
   it('is held with what was learned, but for a cost that falls', () => {
     const venue = new Venue();
     const before = venue.ledger.report(2_000).used;
-    expect(venue.orders(25, 2_000).ledger.report(2_060).used - before).toBe(25);
+    expect(venue.orders(25, 2_000).orders(25, 2_070).ledger.report(2_130).used - before).toBe(35);
     const falls = new Venue();
-    expect(falls.orders(12, 2_000).ledger.report(2_060).used).toBe(14);
+    expect(falls.orders(12, 2_000).orders(12, 2_070).ledger.report(2_130).used).toBe(24);
     const low = five(new Venue());
     const used = low.ledger.report(3_100).used;
     expect([low.cost, low.orders(5, 3_100, 10).ledger.report(3_110).used - used]).toEqual([6, 6]);
   });
 
   it.each<[string, (venue: Venue) => Venue, number]>([
-    ['a request that ran alone', (venue) => venue.orders(25, 2_000), 25],
-    ['as much as a burst', (venue) => venue.orders(1_200, 2_000), 10],
+    ['two requests in a row that ran alone', (venue) => venue.orders(25, 2_000).orders(25, 2_070), 25],
+    ['two that differ, by the lower', (venue) => venue.orders(40, 2_000).orders(25, 2_070), 25],
+    ['one', (venue) => venue.orders(25, 2_000), 10],
+    ['two with another between them', (venue) => venue.orders(25, 2_000).orders(10, 2_070).orders(25, 2_140), 10],
+    ['two in a row before which others had time', (venue) => venue.orders(25, 3_061).orders(25, 5_122), 10],
+    ['two in a row soon enough', (venue) => venue.orders(25, 3_000).orders(25, 5_000), 25],
+    ['as much as a burst', (venue) => venue.orders(1_200, 2_000).orders(1_200, 2_070), 10],
     ['one of less than none', (venue) => venue.orders(-5, 2_000), 10],
   ])('is learned from %s, or not', (_, act, cost) => {
     expect(act(new Venue()).cost).toBe(cost);
@@ -271,6 +276,7 @@ describe('the cost of GET /orders, ten at first', () => {
       for (const [id, at, left] of [
         ['a', 0, 900],
         ['b', 1_000, 900 - spent],
+        ['c', 2_000, 900 - 2 * spent],
       ] as const) {
         ledger.hold(id, { endpoint: 'GET /orders', weight: 10, class: 'read' }, at);
         ledger.answered(id, remaining(left), at + 60);
@@ -297,10 +303,12 @@ describe('the cost of GET /orders, ten at first', () => {
   ])('is not learned where a token of ours %s', (_, at, afterMs, cost) => {
     const ledger = open();
     ledger.assume(7, 0);
-    ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'read' }, 50_000);
-    ledger.answered('a', remaining(900), 50_060);
-    ledger.hold('b', { endpoint: 'GET /orders', weight: 10, class: 'read' }, at);
-    ledger.answered('b', remaining(875), at + afterMs);
+    ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'read' }, at - 100);
+    ledger.answered('a', remaining(900), at - 40);
+    for (const [n, id] of ['b', 'c'].entries()) {
+      ledger.hold(id, { endpoint: 'GET /orders', weight: 10, class: 'read' }, at);
+      ledger.answered(id, remaining(875 - 25 * n), at + afterMs);
+    }
     expect(ledger.costFor('GET /orders')).toBe(cost);
   });
 

@@ -1,8 +1,9 @@
 /**
  * Learns the token cost of requests for which the document gives none (venue-api.md, Rate limit: "not shown"): at first the
- * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. A cost that is too low overruns the
- * limit, one that is too high only wastes some of it. So one reading raises a cost, and only three in a row lower it, to the highest
- * cost that all three allow.
+ * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. Two readings in a row raise a cost, to
+ * the lower of them: what another program on the address spends between two headers reads as the cost of our request. Believed
+ * at once, such a reading made heartbeats so dear that the switch fired for want of tokens; meanwhile the excess counts as use by
+ * others, so the limit holds. Three readings in a row lower a cost, to the highest that all three allow.
  */
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { CATALOGUE, type Endpoint, type EndpointName } from '../catalogue.ts';
@@ -17,6 +18,8 @@ interface Learned {
   cost: number | undefined;
   candidate: number;
   readings: number;
+  /** Tokens of the reading before, where they were more than the cost. */
+  higher: number | undefined;
 }
 
 export type SavedCosts = readonly (readonly [
@@ -24,6 +27,8 @@ export type SavedCosts = readonly (readonly [
   cost: number | null,
   candidate: number,
   readings: number,
+  /** Absent in older texts. */
+  higher?: number | null,
 ])[];
 
 export class LearnedCosts {
@@ -52,31 +57,35 @@ export class LearnedCosts {
   observe(endpoint: CostedEndpoint, spent: number, most: number): boolean {
     // A header that has not moved says nothing: some venues make it anew only once in a while.
     if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 1) return false;
-    const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0 };
+    const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0, higher: undefined };
     this.learned.set(endpoint, known);
     const cost = this.costFor(endpoint);
-    const raises = spent > cost;
+    const before = known.higher;
+    known.higher = spent > cost ? spent : undefined;
     known.readings = most > cost ? 0 : known.readings + 1;
     known.candidate = known.readings === 1 ? most : Math.max(known.candidate, most);
-    if (!raises && known.readings < READINGS_TO_LOWER) return false;
-    known.cost = raises ? spent : known.candidate;
+    const raised = known.higher === undefined || before === undefined ? undefined : Math.min(known.higher, before);
+    if (raised === undefined && known.readings < READINGS_TO_LOWER) return false;
+    known.cost = raised ?? known.candidate;
     known.readings = 0;
+    known.higher = undefined;
     return true;
   }
 
   save(): SavedCosts {
-    return [...this.learned].map(([endpoint, { cost, candidate, readings }]) => [
+    return [...this.learned].map(([endpoint, { cost, candidate, readings, higher }]) => [
       endpoint,
       cost ?? null,
       candidate,
       readings,
+      higher ?? null,
     ]);
   }
 
   restore(saved: SavedCosts): void {
     this.learned.clear();
-    for (const [endpoint, cost, candidate, readings] of saved) {
-      this.learned.set(endpoint, { cost: cost ?? undefined, candidate, readings });
+    for (const [endpoint, cost, candidate, readings, higher] of saved) {
+      this.learned.set(endpoint, { cost: cost ?? undefined, candidate, readings, higher: higher ?? undefined });
     }
   }
 }

@@ -390,6 +390,8 @@ export class Ledger {
       this.tokenHolds.expired === latest.expiredMark &&
       (this.tokenHolds.findNextAt() ?? Infinity) > this.now + QUIET_MS;
     const spent = latest.remaining - remaining;
+    // The longer ago the reading before, the more of the change is what others spent.
+    if (this.now - latest.at > QUIET_MS) return request.weight;
     if (!quiet || spent < 0 || spent > this.settings.burst) return request.weight;
     const regained = Math.max(1, Math.ceil(this.getRefillPerMs() * (this.now - latest.askedAt)));
     return this.costs.observe(request.endpoint, spent, spent + regained)
