@@ -34,6 +34,16 @@ describe('the tokens of heartbeats', () => {
     expect([count(ledger, 'resolve', 0), count(ledger, 'protect', 0)]).toEqual([1_159, 40]);
   });
 
+  it.each([
+    [4_999, 1_158],
+    [5_000, 1_159],
+  ])('are not those of one that is repeated %i ms after another', (afterMs, left) => {
+    const ledger = open();
+    hold(ledger, 'h', 1, 'protect', 0, SWITCH);
+    hold(ledger, 'i', 1, 'protect', afterMs, SWITCH);
+    expect(count(ledger, 'resolve', afterMs)).toBe(left);
+  });
+
   it.each(['enter', 'protect'] as const)('are left by ordinary requests beside the reserve, sent as %s', (cls) => {
     const ledger = open();
     hold(ledger, 'h', 1, cls, 0, SWITCH);

@@ -75,9 +75,15 @@ export class HeartbeatReserve {
     return this.kept - (this.armed.get(of)?.tokens ?? 0);
   }
 
-  begin(heartbeat: HeartbeatDemand, weight: number, urgent: boolean, now: number): void {
-    this.held.add(weight, urgent);
+  /**
+   * A heartbeat or reading is sent; false where it uses none of the tokens kept. Those are for one heartbeat in each interval, and
+   * one that repeats another, which got no readable answer, must not use up those of the next.
+   */
+  begin(heartbeat: HeartbeatDemand, weight: number, urgent: boolean, now: number): boolean {
+    const isRepeated = !heartbeat.reads && now - this.getRenewedAt(heartbeat) < heartbeat.everyMs / 2;
     if (!heartbeat.reads) this.renew(heartbeat, weight, now);
+    if (!isRepeated) this.held.add(weight, urgent);
+    return !isRepeated;
   }
 
   add(weight: number, urgent: boolean): void {
@@ -109,6 +115,10 @@ export class HeartbeatReserve {
   restore({ armed, held }: SavedHeartbeats): void {
     for (const [of, tokens, until] of armed) this.keepFor(of, tokens, until);
     this.held.restore(held);
+  }
+
+  private getRenewedAt({ of, timeoutMs }: HeartbeatDemand): number {
+    return (this.armed.get(of)?.until ?? Number.NEGATIVE_INFINITY) - this.windowMs - timeoutMs;
   }
 
   private renew(heartbeat: HeartbeatDemand, weight: number, now: number): void {

@@ -121,17 +121,17 @@ export class Ledger {
     if (this.isProbe(weight, urgent, this.computeWithheld(weight, klass, heartbeat)))
       this.rateLimited.beginProbe(id, urgent);
     const { latest } = this.readings;
+    const usesKept = heartbeat !== undefined && this.heartbeats.begin(heartbeat, weight, urgent, this.now);
     this.inFlight.begin(id, {
       endpoint,
       weight,
       urgent,
-      heartbeat: heartbeat === undefined ? undefined : true,
+      heartbeat: usesKept ? true : undefined,
       at: this.now,
       expiredMark: this.tokenHolds.expired,
       undisturbed: latest !== undefined && countSentSince(latest, this.inFlight.sent) === 0,
     });
     this.tokenHolds.add(weight, urgent);
-    if (heartbeat !== undefined) this.heartbeats.begin(heartbeat, weight, urgent, this.now);
     if (!urgent) this.level -= weight;
   }
 
