@@ -38,9 +38,9 @@ const UNREADABLE = (untilMs: number, afterMs = 1000) =>
   ({ on: 'GET /orders', when: { afterMs, untilMs }, do: 'error', status: 503, error: 'UNAVAILABLE' }) as const;
 const MARKETS = { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } } as const;
 
-async function resumed(faults: readonly FaultRule[], resumedAfterMs: readonly number[]) {
+async function resumed(faults: readonly FaultRule[], resumedAfterMs: readonly number[], text = TWO) {
   const scene: Scene = {
-    loaded: loadedFrom({ file: 'case.yaml', text: TWO }),
+    loaded: loadedFrom({ file: 'case.yaml', text }),
     inputs: {},
     config: { markets: MARKETS, faults },
     resumedAfterMs,
@@ -74,6 +74,18 @@ describe('a halted run that is resumed', () => {
       ends: ['halted', 'failed'],
       orders: ['canceled', 'canceled'],
       atVenue: ['canceled', 'canceled'],
+      withoutId: 0,
+    });
+  });
+
+  it('closes an order that the venue had no tokens for', async () => {
+    const limited = { on: 'POST /orders', when: { afterMs: 300 }, do: 'rate_limited' } as const;
+    const refused = { on: 'DELETE /orders', do: 'error', status: 400, error: 'INSUFFICIENT_MARGIN' } as const;
+    const faults = [limited, { ...refused, when: { untilMs: 1_100_000 } }];
+    expect(await resumed(faults, [1_500_000], TWO.replace('    undo: keep\n', ''))).toEqual({
+      ends: ['halted', 'failed'],
+      orders: ['canceled', 'denied'],
+      atVenue: ['canceled'],
       withoutId: 0,
     });
   });

@@ -110,10 +110,7 @@ export class Settling {
       (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
     );
     await this.cancelAll(leftOver, makeInternalRequest(step, cancel));
-    for (const order of this.run.log.tracker.unfinished()) {
-      if (order.snapshot.state === 'draft')
-        conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
-    }
+    this.closeDrafts(step);
     if (unsettled !== undefined) throw unsettled;
   }
 
@@ -183,7 +180,8 @@ export class Settling {
   }
 
   /**
-   * Looks up every order whose fate was unknown, and cancels those that rest, but for a stop that covers what the run has opened.
+   * Looks up every order whose fate was unknown, cancels those that rest, but for a stop that covers what the run has opened, and
+   * closes drafts.
    * Throws Halt while one of them is still unknown, or when the venue does not answer. An order that the venue has never shown is
    * not cancelled: it takes no cancel without its id.
    */
@@ -193,5 +191,13 @@ export class Settling {
       return this.cancelAll(resting, makeInternalRequest(step, new Cancellation()));
     };
     await runEach(() => this.parts.resolution.settleDoubts(step), cancelRest);
+    this.closeDrafts(step);
+  }
+
+  private closeDrafts(step: string): void {
+    for (const order of this.run.log.tracker.unfinished()) {
+      if (order.snapshot.state === 'draft')
+        conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
+    }
   }
 }
