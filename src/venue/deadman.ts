@@ -446,9 +446,9 @@ function applyReadWhileDisarming(
   if (sentAt < deletion.sentAt || state.inFlight > 0) return withoutAlarms(state);
   if (!active) return withoutAlarms({ ...clearSwitch(state), status: 'off' });
   const because = `the switch is active again after DELETE (${record ? formatSpan(record.timeout) : 'of unknown time'})`;
-  // A heartbeat arrived after the DELETE, or the DELETE never arrived: it is sent again.
+  // A heartbeat arrived after the DELETE, and armed the switch at an unknown time; or the DELETE never arrived. It is sent again.
   return {
-    state: { ...state, deletion: undefined },
+    state: { ...state, deletion: undefined, ...(deletion.answered ? { lastQualifyingSentAt: undefined } : {}) },
     alarms: deletion.answered ? [{ alarm: 'late_heartbeat', because }] : [],
   };
 }

@@ -27,6 +27,8 @@ interface Answer {
   /** The record instead of the venue's own. */
   readonly record?: Partial<DeadmanRecord> | null;
   readonly afterMs?: number;
+  /** The process that sent it has ended: nobody knows when it was sent. */
+  readonly left?: true;
 }
 type Answers = Readonly<Record<string, Answer | readonly Answer[]>>;
 
@@ -76,7 +78,7 @@ function setUp(answers: Answers = {}) {
   const call = async (asked: VenueCall) => {
     const sentAt = clock.now();
     calls.push({ ...asked, at: sentAt - START });
-    const { kind, afterMs, record: given, ...more } = answerTo(asked.endpoint);
+    const { kind, afterMs, record: given, left, ...more } = answerTo(asked.endpoint);
     const ms = afterMs ?? (kind === 'lost' ? (asked.answerMs ?? 10_000) : 20);
     await new Promise<void>((done) => void clock.after(ms, done));
     const { timeout } = asked.params as { readonly timeout?: number };
@@ -90,7 +92,7 @@ function setUp(answers: Answers = {}) {
         : { kind: kind === 'lost' ? 'unresolved' : kind, message: '', ...more };
     const { id, endpoint, params } = asked;
     settle({ call: id, endpoint, params, kind: outcome.kind, sentAt, at: clock.now() } as unknown as SettledCall);
-    return { ...outcome, sentAt, settledAt: clock.now() };
+    return { ...outcome, ...(left ? {} : { sentAt }), settledAt: clock.now() };
   };
   const heartbeat = new Heartbeat({
     venue: { call } as never,
@@ -589,6 +591,15 @@ describe('the end of a run', () => {
       ['DELETE', 10_000],
       ['GET', 15_000],
     ]);
+    const left = await armed({ [POST]: [{}, { kind: 'unresolved', left: true }] });
+    busy(left);
+    await left.to(5_030);
+    await left.run(left.heartbeat.exit());
+    expect(left.sent().slice(1)).toEqual([
+      ['POST', 5_000],
+      ['DELETE', 5_030],
+      ['GET', 15_000],
+    ]);
     const refused = await armed({ [POST]: [{}, { kind: 'unresolved' }] });
     busy(refused);
     await refused.to(5_010);
@@ -598,6 +609,26 @@ describe('the end of a run', () => {
       ['DELETE', 5_020],
       ['GET', 5_040],
     ]);
+  });
+
+  it('disarms a switch that a heartbeat given up has armed again, before it fires', async () => {
+    const answers = {
+      [POST]: [{}, { kind: 'unresolved', left: true }],
+      [GET]: [{}, { record: { status: 'active' } }, { record: null }],
+    } as const;
+    const stage = await armed(answers, { timeoutMs: 8_000, keepAliveMs: 2_000 });
+    busy(stage);
+    await stage.to(2_030);
+    await stage.run(stage.heartbeat.exit());
+    expect(stage.sent().slice(1)).toEqual([
+      ['POST', 2_000],
+      ['DELETE', 2_030],
+      ['GET', 6_050],
+      ['GET', 10_070],
+      ['DELETE', 10_340],
+      ['GET', 12_000],
+    ]);
+    expect(stage.moves().at(-1)).toEqual(['disarmed', 12_020]);
   });
 
   it('waits for a reading under way', async () => {

@@ -35,6 +35,8 @@ import { foldPassedHeartbeats } from './passed-heartbeats.ts';
 import { Progress } from './progress.ts';
 
 const FIRST_RETRY_MS = 250;
+/** Least pause between two readings while one of them is awaited, ms. */
+const STRAY_READ_MS = 1_000;
 /** A heartbeat whose answer is no longer awaited may arrive up to this long after it was sent, ms (budget.md, In-transit limit). */
 const IN_TRANSIT_MS = 10_000;
 
@@ -379,7 +381,8 @@ export class Heartbeat {
     const sentAt = outcome.sentAt ?? askedAt;
     if (outcome.kind === 'confirmed') this.apply({ type: 'ARM_ANSWERED', at, sentAt, timeoutMs, echo: outcome.result });
     else this.apply({ type: 'ARM_FAILED', at, sentAt, certain: outcome.kind !== 'unresolved' });
-    if (outcome.kind === 'unresolved' && at - sentAt >= answerMs)
+    // One that a process left behind when it ended may be on its way as well.
+    if (outcome.kind === 'unresolved' && (outcome.sentAt === undefined || at - sentAt >= answerMs))
       this.strayUntil = Math.max(this.strayUntil, sentAt + IN_TRANSIT_MS);
     return outcome;
   }
@@ -400,7 +403,7 @@ export class Heartbeat {
       params: { market_id: market },
       answerMs: limitDeadmanAnswerMs(this.state.timeoutMs),
     };
-    for (let tries = 1; ; tries += 1) {
+    for (let tries = 1; ; ) {
       // It may have fired meanwhile; a reading has still to show it off.
       if (this.state.status === 'assumed_fired') this.apply({ type: 'DISARM_BEGUN', at: clock.now() });
       if (needsDelete(this.state)) {
@@ -421,8 +424,12 @@ export class Heartbeat {
           throw new Halt('denied', `the deadman switch stays armed: ${deleted.message}`, 'deadman');
         if (deleted.kind === 'confirmed') this.apply({ type: 'DELETE_ANSWERED', at: clock.now() });
       }
-      // A heartbeat that was given up may arrive after the DELETE: only a later read counts.
-      if (clock.now() < this.strayUntil) await sleepUntil(clock, this.strayUntil, new Cancellation());
+      // A heartbeat that was given up may arrive after the DELETE: only a later read shows the switch off. It is read meanwhile as
+      // well, often enough that a switch which it has armed is disarmed before it fires.
+      if (clock.now() < this.strayUntil) {
+        const soon = clock.now() + Math.max(STRAY_READ_MS, Math.floor(this.state.timeoutMs / 2));
+        await sleepUntil(clock, Math.min(this.strayUntil, soon), new Cancellation());
+      }
       const askedAt = clock.now();
       const read = await venue.call({
         ...common,
@@ -430,6 +437,8 @@ export class Heartbeat {
         endpoint: 'GET /cancel_all_after',
         purpose: 'verify',
       });
+      const isTooSoon = askedAt < this.strayUntil;
+      if (read.kind === 'confirmed' && isTooSoon && read.result?.status !== 'active') continue;
       if (read.kind === 'confirmed')
         this.apply({ type: 'READ', at: clock.now(), sentAt: read.sentAt ?? askedAt, record: read.result });
       if (this.isOff()) {
@@ -443,6 +452,7 @@ export class Heartbeat {
           'deadman',
         );
       await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
+      tries += 1;
     }
   }
 
