@@ -84,4 +84,8 @@ export const KEPT_SEEDS = [
     seed: 300_035_167,
     was: 'a machine was started anew with its clock set forward, and that time counted towards the proof that an order is absent',
   },
+  { seed: 600_017_575, was: 'what another program spent was taken for the cost of a heartbeat: the switch fired' },
+  { seed: 600_013_894, was: 'heartbeats that were repeated used up the tokens of the next one' },
+  { seed: 600_045_769, was: 'an arming of a dead process arrived after the disarming, and fired' },
+  { seed: 500_030_863, was: 'an order refused for the rate limit stayed a draft behind the end of its run' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
