@@ -12,7 +12,6 @@ import { computeShortfall } from '../venue/order/fills.ts';
 import { getExposure } from '../venue/order/life.ts';
 import { getAverageEntry } from '../venue/position/position.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
-import { findOpened } from '../venue/position/residual.ts';
 
 export class RunPositions {
   private readonly tracker: OrderTracker;
@@ -21,9 +20,6 @@ export class RunPositions {
   /** The fills of each order as they were counted; an order has another map after each new fill. */
   private readonly counted = new Map<string, ReadonlyMap<string, unknown>>();
 
-  /** What the run holds by market, until one of its orders changes. */
-  private readonly held = new Map<string, Decimal>();
-
   constructor(tracker: OrderTracker) {
     this.tracker = tracker;
     this.changed = tracker.watchOrders();
@@ -31,12 +27,7 @@ export class RunPositions {
 
   /** Net size that the run has opened and not closed, base currency, long positive: what `leaves` counts, and `close` closes. */
   getHeld(market: string): Decimal {
-    this.update();
-    const known = this.held.get(market);
-    if (known !== undefined) return known;
-    const held = findOpened(this.tracker.orders().filter(({ intent }) => intent.market === market));
-    this.held.set(market, held);
-    return held;
+    return this.tracker.getOpened(market).net;
   }
 
   get(market: string): HeldPosition {
@@ -59,7 +50,6 @@ export class RunPositions {
   }
 
   private update(): void {
-    if (this.changed.size > 0) this.held.clear();
     // Fills of one instant count in the order of their orders' intents.
     for (const { intent, snapshot } of [...this.changed].sort((a, b) => a.createdAt - b.createdAt)) {
       const { fills } = snapshot.context;

@@ -10,6 +10,7 @@ import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
   createOrder,
   type OrderAlarm,
+  type OrderContext,
   type OrderEvent,
   type OrderOptions,
   type OrderSnapshot,
@@ -18,6 +19,7 @@ import {
 import { isComplete, stepOrder, toObservation } from '../venue/order/life.ts';
 import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
+import { OpenedPosition } from '../venue/position/opened.ts';
 import { PositionBook } from '../venue/position/position-book.ts';
 import type { AmendAck, CancelAck, FillRecord, OrderRecord, PlacementAck } from '../venue/records.ts';
 import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
@@ -96,6 +98,7 @@ export class OrderTracker {
   private readonly unended = new Set<Tracked>();
   private readonly intended = new PassingMap<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
+  private readonly opened = new Map<string, OpenedPosition>();
   private readonly waitingListeners = new Set<(waiting: DataOf<'call.waiting'>) => void>();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
   private readonly changeListeners = new Set<(change: TrackerChange) => void>();
@@ -117,6 +120,12 @@ export class OrderTracker {
   }
   orders(): readonly TrackedOrder[] {
     return [...this.byClientId.values()];
+  }
+  /** What the orders in a market have opened and not closed: what `leaves` counts, and `close` closes. */
+  getOpened(market: string): OpenedPosition {
+    const known = this.opened.get(market) ?? new OpenedPosition();
+    this.opened.set(market, known);
+    return known;
   }
 
   /**
@@ -202,6 +211,7 @@ export class OrderTracker {
     const tracked: Tracked = { intent, createdAt: at, step, snapshot, history: [], provenHeld, place };
     this.byClientId.set(intent.clientOrderId, tracked);
     this.unended.add(tracked);
+    this.getOpened(intent.market).update(tracked);
     for (const changed of this.watchers) changed.add(tracked);
   }
 
@@ -321,8 +331,10 @@ export class OrderTracker {
     const from = order.snapshot.state;
     const { snapshot, alarms, wants } = stepOrder(order.snapshot, event);
     if (snapshot === order.snapshot && alarms.length === 0 && wants.length === 0) return;
+    const isTraded = hasTraded(order.snapshot.context, snapshot.context);
     order.snapshot = snapshot;
     order.repeated = undefined;
+    if (isTraded) this.getOpened(order.intent.market).update(order);
     if (isTerminal(snapshot.state) && isComplete(snapshot)) this.unended.delete(order);
     else this.unended.add(order);
     for (const changed of this.watchers) changed.add(order);
@@ -333,6 +345,11 @@ export class OrderTracker {
     if (from === to && alarms.length === 0 && wants.length === 0) return;
     changes.push({ order, from, to, event: event.type, alarms, wants });
   }
+}
+
+/** Whether more, or other fills are known to be filled. */
+function hasTraded(before: OrderContext, after: OrderContext): boolean {
+  return before.fills !== after.fills || before.filled !== after.filled || before.recordFilled !== after.recordFilled;
 }
 
 /** Maps the outcome of a POST to its order's event. An order that was not sent, or was rate limited, may be sent again. */

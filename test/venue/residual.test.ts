@@ -5,7 +5,8 @@ import { createOrder, type OrderSnapshot } from '../../src/venue/order/context.t
 import { stepOrder } from '../../src/venue/order/life.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
-import { findBeyond, findLeft, isCovering, type LeftSide, type OwnOrder } from '../../src/venue/position/residual.ts';
+import type { OwnOrder } from '../../src/venue/position/opened.ts';
+import { findBeyond, findLeft, isCovering, type LeftSide } from '../../src/venue/position/residual.ts';
 import { fill, record, T0, terms } from './order-samples.ts';
 
 interface Given {

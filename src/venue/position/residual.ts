@@ -12,22 +12,10 @@ import { getExposure, isEndUnseen } from '../order/life.ts';
 import { isAtVenue, isInDoubt, isResting, isWorking } from '../order/states.ts';
 import type { OrderTerms } from '../port.ts';
 import type { Side } from '../records.ts';
+import { computeOpened, type OwnOrder, onSide } from './opened.ts';
 
 /** What a run may leave, as a runbook declares it: no position, one that its working stops cover, or any. */
 export type LeftPosition = 'none' | 'protected' | 'open';
-
-/** An order of the run. A `TrackedOrder` of the journal is one. */
-export interface OwnOrder {
-  readonly intent: OrderTerms;
-  readonly snapshot: OrderSnapshot;
-  /** Epoch ms of its intent. */
-  readonly createdAt: number;
-  /**
-   * The position of the account without this run's fills that was proven when the order was decided, base currency, long
-   * positive; undefined where nothing proved it.
-   */
-  readonly provenHeld?: DecimalString | undefined;
-}
 
 /** When it is asked. */
 export interface ResidualQuestion {
@@ -87,7 +75,7 @@ export function findLeft(
   return markets.flatMap((market) => {
     const here = orders.filter(({ intent }) => intent.market === market);
     const beside = others.filter(({ intent }) => intent.market === market);
-    const opened = computeOpened(here, NONE, beside);
+    const opened = computeOpened(here, [], beside);
     const mayFill = here
       .map((order) => ({ order, size: computePending(order, question) }))
       .filter(({ size }) => !size.isZero());
@@ -112,11 +100,6 @@ export function findLeft(
       ];
     });
   });
-}
-
-/** Net size that the orders of one market have opened, base currency, long positive. */
-export function findOpened(orders: readonly OwnOrder[]): Decimal {
-  return computeOpened(orders, NONE, NONE);
 }
 
 /** The sides on which more is left than the declaration allows. */
@@ -184,77 +167,7 @@ const IDLE_WORDS = {
 } as const satisfies Record<IdleReason, string>;
 
 const ZERO = new Decimal(0);
-const NONE: readonly never[] = [];
 const SIDES = ['long', 'short'] as const satisfies readonly Side[];
-
-/** A change of the position by one of the run's orders. */
-interface Trade {
-  /** Epoch µs. */
-  readonly at: number;
-  readonly order: OwnOrder;
-  readonly size: Decimal;
-}
-
-/**
- * Net size that the orders opened, long positive: their fills in sequence with `pending`, less what of it closed a position that
- * was not theirs. A position stop can only close, so what it filled beyond the run's own was held before. Any other order closes
- * what was proven when it was decided: what its step allowed it to do proves nothing.
- */
-function computeOpened(
-  orders: readonly OwnOrder[],
-  pending: readonly Pick<Trade, 'order' | 'size'>[],
-  others: readonly OwnOrder[],
-): Decimal {
-  const beside = new Set(others);
-  const trades = [...orders, ...others].flatMap(listTrades).sort((a, b) => a.at - b.at);
-  let net = ZERO;
-  /** The position of the others' fills, less what the orders closed of it. */
-  let besideNet = ZERO;
-  /** What was closed of the position of others, by its side. */
-  const closed = { long: ZERO, short: ZERO };
-  for (const { order, size } of [...trades, ...pending]) {
-    const { intent, provenHeld } = order;
-    const { side } = intent;
-    const other: Side = side === 'long' ? 'short' : 'long';
-    const signed = (of: Decimal) => (side === 'long' ? of : of.negated());
-    if (beside.has(order)) {
-      besideNet = besideNet.plus(signed(size));
-      continue;
-    }
-    let rest = size;
-    const take = (most: Decimal): Decimal => {
-      if (most.isZero() || rest.isZero()) return ZERO;
-      const taken = most.lt(rest) ? most : rest;
-      rest = rest.minus(taken);
-      return taken;
-    };
-    const own = take(onSide(net, other));
-    // Each is zero for nearly every fill of a long run.
-    if (!besideNet.isZero()) besideNet = besideNet.plus(signed(take(onSide(besideNet, other))));
-    const held = provenHeld === undefined ? ZERO : onSide(decimal(provenHeld), other).minus(closed[other]);
-    const reduced = take(isPositionStop(intent) ? rest : held.isNegative() ? ZERO : held);
-    if (!reduced.isZero()) closed[other] = closed[other].plus(reduced);
-    const opened = own.plus(rest);
-    net = net.plus(signed(opened));
-  }
-  return net;
-}
-
-/** The fills of an order by their times; what only a record shows comes after them. */
-function listTrades(order: OwnOrder): readonly Trade[] {
-  const { fills, filled, recordFilled } = order.snapshot.context;
-  if (fills.size === 0 && filled === recordFilled) return [];
-  const read = [...fills.values()].map(({ timestamp, size }) => ({ at: timestamp, order, size: decimal(size) }));
-  const unread = decimal(computeShortfall(getExposure(order.snapshot).filled, filled));
-  const at = read.reduce((last, each) => Math.max(last, each.at), order.createdAt * 1000);
-  return unread.isZero() ? read : [...read, { at, order, size: unread }];
-}
-
-/** The part of a signed size that lies on a side, unsigned. */
-function onSide(size: Decimal, side: Side): Decimal {
-  const signed = side === 'long' ? size : size.negated();
-  return signed.isNegative() ? ZERO : signed;
-}
 
 /** What an order may have filled unseen, or may still fill, beside what is known to be filled. */
 function computePending({ intent, snapshot }: OwnOrder, { when, staysArmed }: ResidualQuestion): Decimal {
