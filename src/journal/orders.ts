@@ -96,6 +96,7 @@ export class OrderTracker {
   private readonly byClientId = new Map<string, Tracked>();
   private readonly byVenueId = new Map<string, Tracked>();
   private readonly unended = new Set<Tracked>();
+  private readonly counting = new Set<Tracked>();
   private readonly intended = new PassingMap<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly opened = new Map<string, OpenedPosition>();
@@ -133,7 +134,12 @@ export class OrderTracker {
    * more after many orders than after few.
    */
   unfinished(): readonly TrackedOrder[] {
-    return [...this.unended].sort((a, b) => a.place - b.place);
+    return this.listUnended();
+  }
+
+  /** Whether an order keeps of each reading that it was there: one that was absent, or that the venue's answers contradict. */
+  get countsReadings(): boolean {
+    return this.counting.size > 0;
   }
 
   /** A set that begins with every order and gets each one again that an event changes; the caller takes them out. */
@@ -190,8 +196,7 @@ export class OrderTracker {
       case 'deadman.moved':
         this.switchIsArmed = entry.data.event === 'armed' || entry.data.event === 'renewed';
         if (entry.data.event === 'assumed_fired')
-          for (const tracked of this.byClientId.values())
-            this.send(tracked, { type: 'DEADMAN', at: entry.at }, changes);
+          for (const tracked of this.listUnended()) this.send(tracked, { type: 'DEADMAN', at: entry.at }, changes);
         break;
       default:
         break;
@@ -254,7 +259,7 @@ export class OrderTracker {
         this.send(this.findOrder(call), toCancelEvent(data, at), changes);
         break;
       case 'DELETE /orders/cancel_all':
-        for (const tracked of this.byClientId.values()) {
+        for (const tracked of this.listUnended()) {
           if (data.kind === 'confirmed') this.send(tracked, { type: 'CANCELALL_ACK', at }, changes);
           if (data.kind === 'unresolved') this.send(tracked, { type: 'CANCELALL_UNKNOWN', at }, changes);
         }
@@ -318,6 +323,10 @@ export class OrderTracker {
       this.send(this.byVenueId.get(order_id), { type: 'P_NOT_FOUND', at, sentAt }, changes);
   }
 
+  private listUnended(): Tracked[] {
+    return [...this.unended].sort((a, b) => a.place - b.place);
+  }
+
   private findOrder(call: DataOf<'call.intended'> | undefined): Tracked | undefined {
     if (call === undefined) return undefined;
     const id = call.intent?.clientOrderId ?? call.clientOrderId;
@@ -337,6 +346,8 @@ export class OrderTracker {
     if (isTraded) this.getOpened(order.intent.market).update(order);
     if (isTerminal(snapshot.state) && isComplete(snapshot)) this.unended.delete(order);
     else this.unended.add(order);
+    if (snapshot.state === 'absent' || snapshot.context.illegal.total > 0) this.counting.add(order);
+    else this.counting.delete(order);
     for (const changed of this.watchers) changed.add(order);
     const to = snapshot.state;
     const { venueId } = snapshot.context;

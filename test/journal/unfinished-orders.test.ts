@@ -48,6 +48,10 @@ class Orders {
     });
     this.confirm(this.intend('GET /orders', { order_id: nameId(number) }), [shown]);
   }
+  sweep(): void {
+    this.confirm(this.intend('DELETE /orders/cancel_all', {}), []);
+    this.append('deadman.moved', { event: 'assumed_fired' });
+  }
   /** `back`: how many ms earlier it traded than it is read. */
   fill(number: number, size: string, back = 0): void {
     const { side } = this.tracker.get(`rb${number}`)?.intent ?? {};
@@ -136,4 +140,7 @@ it('cost what has changed: what is held is known without a look at the orders be
   orders.place(20, true);
   orders.fill(20, '0.1');
   expect(positions.getHeld('BTC-USD').minus(before).toFixed()).toBe('0.1');
+  orders.sweep();
+  expect(orders.tracker.get('rb20')?.snapshot.state).toBe('canceling');
+  expect(orders.tracker.countsReadings).toBe(false);
 });

@@ -5,7 +5,6 @@
  * Where any of this is not certain, no round is passed over.
  */
 import { isSameJson } from '../../base/json.ts';
-import type { TrackedOrder } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import { parseValueJson } from '../../runbook/check/inputs.ts';
 import type { CheckedRunbook, CheckedStep, StepName, StepOf } from '../../runbook/checked.ts';
@@ -42,7 +41,7 @@ export function passRounds(execution: StepExecution<StepOf<'repeat'>>, round: nu
   const passed = log.passing?.find(execution.path, round);
   if (passed === undefined || !mayPassRounds(setup.runbook, passed)) return undefined;
   if (log.tracker.unfinished().some(({ snapshot }) => snapshot.state !== 'open')) return undefined;
-  if (log.tracker.orders().some(countsReadings)) return undefined;
+  if (log.tracker.countsReadings) return undefined;
   const values = readVariables(setup.runbook, passed.variables);
   if (values === undefined) return undefined;
   if (!heartbeat.passOver(passed.heartbeats, () => log.passing?.move(passed) === true)) return undefined;
@@ -65,11 +64,6 @@ function readVariables(
     values.set(name, value);
   }
   return values;
-}
-
-/** Whether an order keeps of each reading that it was there: one that was absent, or that the venue's answers contradict. */
-function countsReadings({ snapshot: { state, context } }: TrackedOrder): boolean {
-  return state === 'absent' || context.illegal.total > 0;
 }
 
 /** A loop of a fixed pause whose own conditions wait for nothing. */

@@ -56,7 +56,10 @@ export function computeOpened(
 ): Decimal {
   const beside = new Set(others);
   const trades = [...orders, ...others].flatMap(listTrades).sort((a, b) => a.at - b.at);
-  const sum = [...trades, ...pending].reduce((before, trade) => addTrade(before, trade, beside.has(trade.order)), NOTHING);
+  const sum = [...trades, ...pending].reduce(
+    (before, trade) => addTrade(before, trade, beside.has(trade.order)),
+    NOTHING,
+  );
   return sum.net;
 }
 
