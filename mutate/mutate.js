@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import '../test/closed-pipe.js';
+import { readOptions } from '../test/options.js';
 import { findRefused } from './compiler.js';
 import { CORE, GOAL, OTHERS } from './core.js';
 import { EQUIVALENTS } from './equivalents.js';
@@ -24,9 +25,14 @@ const FAST_MS = 200;
 /** A test that takes longer, ms, judges none. */
 const SLOWEST_MS = 2000;
 
-const words = process.argv.slice(2);
-const onlyFirst = words.includes('--first');
-const named = words.filter((word) => !word.startsWith('--'));
+const { values, rest: named } = readOptions(
+  'npm run mutate -- FILE… OPTIONS: changes the core one place at a time',
+  {
+    first: { kind: 'flag', means: 'leave out slow tests, and those of other rooms' },
+  },
+  true,
+);
+const onlyFirst = values.first === true;
 const unknown = named.filter((file) => CORE[file] === undefined);
 if (unknown.length > 0) {
   process.stderr.write(`not a file of mutate/core.js: ${unknown.join(', ')}\n`);

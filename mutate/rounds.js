@@ -112,11 +112,9 @@ async function start(plan) {
       // It has ended.
     }
   };
-  const stop = () => {
-    end();
-    process.exit(130);
-  };
-  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const stop = () => process.exit(130);
+  // Also where the reader of this program has gone (test/closed-pipe.js).
+  process.once('exit', end).once('SIGINT', stop).once('SIGTERM', stop);
   const watch = setInterval(() => {
     const now = readNow();
     const spoilt = statSync(`${work}log.jsonl`).size > 0 && readLog().some((line) => line.spoilt !== undefined);
@@ -125,7 +123,7 @@ async function start(plan) {
   }, LOOK_EVERY_MS);
   lastStatus = await new Promise((resolve) => child.once('close', resolve));
   clearInterval(watch);
-  process.off('SIGINT', stop).off('SIGTERM', stop);
+  process.off('exit', end).off('SIGINT', stop).off('SIGTERM', stop);
   // A process that ended within a mutant was ended by it.
   const now = readNow();
   return hung ?? (now.mutant === undefined || readLog().some(({ spoilt }) => spoilt !== undefined) ? undefined : now);

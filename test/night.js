@@ -6,8 +6,18 @@ import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readOptions } from './options.js';
 
-const scale = Number(process.argv[2] ?? '1');
+const { rest } = readOptions(
+  'npm run test:night -- SCALE: what a night has time for; SCALE is a number, 1 by default',
+  {},
+  true,
+);
+const scale = Number(rest[0] ?? '1');
+if (!(scale > 0) || rest.length > 1) {
+  console.error(`SCALE is one number above 0, found ${rest.join(' ').slice(0, 60)}`);
+  process.exit(2);
+}
 const of = (count) => String(Math.ceil(count * scale));
 const seed = String(randomInt(1_000_000, 2 ** 31));
 const launch = (...words) => ['test/launch.js', ...words];

@@ -3,20 +3,18 @@
  * through an event that are drawn from the seed, several side by side. Ends with 1 where an order came late, twice or unknown; with
  * 130 when it is interrupted, after the scenes that are under way.
  */
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.js';
 import { Draws } from '../simulation/draws.ts';
 import { BEHIND, buildStopping, listEvents, listPlaces, playStop, TASKS, type TaskName } from './stopping.ts';
 
 const INTERRUPTED = 130;
-const { values } = parseArgs({
-  options: {
-    stops: { type: 'string', default: '1000' },
-    seed: { type: 'string', default: '1' },
-    lanes: { type: 'string', default: '8' },
-  },
+const { values } = readOptions('npm run stops -- OPTIONS: stops real processes within a request, and continues them', {
+  stops: { kind: 'whole', means: 'stops, 1000 by default' },
+  seed: { kind: 'whole', means: 'seed, 1 by default' },
+  lanes: { kind: 'whole', means: 'venues side by side, 8 by default' },
 });
-const wanted = Number(values.stops);
-const draws = new Draws(Number(values.seed), 'stops');
+const wanted = values.stops ?? 1000;
+const draws = new Draws(values.seed ?? 1, 'stops');
 /** After so many there is no need for more. */
 const MOST_PROBLEMS = 5;
 const startedAt = performance.now();
@@ -33,7 +31,7 @@ process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
 const program = await buildStopping();
 try {
   await Promise.all(
-    Array.from({ length: Number(values.lanes) }, async () => {
+    Array.from({ length: values.lanes ?? 8 }, async () => {
       while (stopped < wanted && !interrupted && problems.length < MOST_PROBLEMS) await playNext();
     }),
   );

@@ -3,18 +3,19 @@
  * they disagree; with 130 when it is interrupted, after the runs that are under way have come to their end.
  */
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.js';
 import { killRuns } from './kills.ts';
 
 const INTERRUPTED = 130;
-const { values } = parseArgs({
-  options: {
-    count: { type: 'string', default: '1000' },
-    lanes: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    bin: { type: 'string', default: join('bin', 'runbook.js') },
+const { values } = readOptions(
+  'npm run kills -- OPTIONS: kills real processes of runs, and resumes them until their runs end',
+  {
+    count: { kind: 'whole', means: 'kills, 1000 by default' },
+    lanes: { kind: 'whole', means: 'venues side by side, 10 by default' },
+    seed: { kind: 'whole', means: 'seed, 1 by default' },
+    bin: { kind: 'text', means: 'the command; may be another build than that of this checkout' },
   },
-});
+);
 let interrupted = false;
 const interrupt = () => {
   interrupted = true;
@@ -22,10 +23,10 @@ const interrupt = () => {
 };
 process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
 const told = await killRuns({
-  bin: resolve(values.bin),
-  kills: Number(values.count),
-  lanes: Number(values.lanes),
-  seed: Number(values.seed),
+  bin: resolve(values.bin ?? join('bin', 'runbook.js')),
+  kills: values.count ?? 1000,
+  lanes: values.lanes ?? 10,
+  seed: values.seed ?? 1,
   told: (kills) => process.stderr.isTTY && process.stderr.write(`\r${kills} kills `),
   stopped: () => interrupted,
 });

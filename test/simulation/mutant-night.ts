@@ -3,14 +3,16 @@
  * took to catch each. With --record it writes anew in which seeds they are caught (mutant-seeds.json), as `npm test` runs
  * them. Ends with 1 where too few are caught, or one that is in no seed.
  */
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.js';
 import { searchFresh, searchRecorded } from './mutant-search.ts';
 import { writeMutantSeeds } from './mutant-seeds.ts';
 
-const { values } = parseArgs({
-  options: { seeds: { type: 'string' }, from: { type: 'string' }, record: { type: 'boolean', default: false } },
+const { values } = readOptions('npm run mutants -- OPTIONS: searches seeds in which each broken protocol is caught', {
+  seeds: { kind: 'whole', means: 'seeds searched for each at most, 3000 by default, with --record 50000' },
+  from: { kind: 'whole', means: 'first seed, a fresh one by default' },
+  record: { kind: 'flag', means: 'write the seeds in which each is caught to mutant-seeds.json' },
 });
-const seeds = Number(values.seeds ?? (values.record ? 50_000 : 3000));
+const seeds = values.seeds ?? (values.record ? 50_000 : 3000);
 const told = (line: string) => process.stdout.write(`${line}\n`);
 if (values.record) {
   const found = await searchRecorded({ seeds, told });
@@ -20,7 +22,7 @@ if (values.record) {
   const caught = await searchFresh({
     seeds,
     told,
-    ...(values.from === undefined ? {} : { from: Number(values.from) }),
+    ...(values.from === undefined ? {} : { from: values.from }),
   });
   process.exitCode = caught < 25 ? 1 : 0;
 }

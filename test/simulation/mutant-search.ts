@@ -24,16 +24,16 @@ export async function searchFresh({ seeds, from = freshSeed(), told }: Search): 
   told(
     `${MUTANTS.length} broken protocols in up to ${seeds} seeds; again: npm run mutants -- --from ${from} --seeds ${seeds}`,
   );
-  const took = new Map<string, number>();
+  let caught = 0;
   await withWorkers(availableParallelism(), async (asks) => {
     for (const { name } of MUTANTS) {
       const [seed] = await search(asks, { mutant: name, from, count: seeds, wanted: 1 });
-      if (seed !== undefined) took.set(name, seed - from + 1);
+      if (seed !== undefined) caught += 1;
+      told(`${String(seed === undefined ? 'none' : seed - from + 1).padStart(8)}  ${name}`);
     }
   });
-  for (const { name } of MUTANTS) told(`${String(took.get(name) ?? 'none').padStart(8)}  ${name}`);
-  told(`${took.size} of ${MUTANTS.length} caught`);
-  return took.size;
+  told(`${caught} of ${MUTANTS.length} caught`);
+  return caught;
 }
 
 /** The recorded seeds that still catch, and for what lacks some the first that do. */

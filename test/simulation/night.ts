@@ -4,7 +4,7 @@
  * reported so far. --mutant NAME simulates a broken protocol, to see what its failure looks like. --drawn: seeds that each have a
  * runbook of their own, chosen by what was not met yet; --shrink and --without make one smaller.
  */
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.js';
 import { added, listSeeds, NOTHING, type Tally } from './batch.ts';
 import { describeCoverage, weighAims } from './coverage.ts';
 import { AIM_NAMES } from './drawn-world.ts';
@@ -20,17 +20,6 @@ const YEAR_MS = 31_557_600_000;
 const SHOWN = 3;
 const ENOUGH = 50;
 const INTERRUPTED = 130;
-
-const OPTIONS = {
-  seed: { type: 'string' },
-  seeds: { type: 'string' },
-  from: { type: 'string' },
-  workers: { type: 'string' },
-  mutant: { type: 'string' },
-  drawn: { type: 'boolean' },
-  without: { type: 'string' },
-  shrink: { type: 'boolean' },
-} as const;
 
 const { seed, seeds, from, workers, mutant, drawn, without, smallest } = wanted();
 if (seed !== undefined && seeds === undefined) await one(drawn ? { drawn: seed, without } : seed);
@@ -55,6 +44,9 @@ async function many(first: number, count: number): Promise<void> {
     process.stderr.write('\ninterrupted: ends with the seeds that are under way\n');
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  const showProgress = () =>
+    process.stderr.isTTY && process.stderr.write(`\r${sum.seeds} of ${count} seeds, ${sum.failing.length} failing `);
+  showProgress();
   const each = (tally: Tally): boolean => {
     for (const failing of tally.failing) {
       const { world, invariants, story } = failing;
@@ -63,7 +55,7 @@ async function many(first: number, count: number): Promise<void> {
       process.stdout.write(`${invariants.join(', ')} broken; again: ${repeatCommand(world, mutant)}\n`);
     }
     sum = added(sum, tally);
-    if (process.stderr.isTTY) process.stderr.write(`\r${sum.seeds} of ${count} seeds, ${sum.failing.length} failing `);
+    showProgress();
     return !interrupted && sum.failing.length < ENOUGH;
   };
   const choose = drawn ? chooseDrawn(first, () => sum) : chooseSeeds(listSeeds, first);
@@ -99,7 +91,16 @@ function chooseDrawn(first: number, sum: () => Tally): (count: number) => readon
 }
 
 function wanted() {
-  const values = readOptions();
+  const { values } = readOptions('npm run simulate -- OPTIONS: simulates worlds, or one with its story', {
+    seed: { kind: 'whole', means: 'one world, with its story; with --seeds the first of them' },
+    seeds: { kind: 'whole', means: 'how many worlds, 20000 by default' },
+    from: { kind: 'whole', means: 'first seed, 0 by default' },
+    workers: { kind: 'whole', means: 'threads, as many as cores by default' },
+    mutant: { kind: 'text', means: 'a part of the name of a broken protocol to simulate' },
+    drawn: { kind: 'flag', means: 'seeds with a runbook of their own, chosen by what was not met yet' },
+    without: { kind: 'text', means: 'parts that a drawn world is to lack: 1-3,7' },
+    shrink: { kind: 'flag', means: 'the smallest world that fails in the same way' },
+  });
   const parts = values.without === undefined ? [] : readParts(values.without);
   if (parts === undefined)
     return refuse(`--without takes numbers and ranges such as 1-3,7, found ${values.without?.slice(0, 60)}`);
@@ -110,28 +111,12 @@ function wanted() {
     refuse(`--mutant takes the name of one broken protocol, or a part of it; found ${named.slice(0, 60)}\n${names}`);
   }
   return {
-    seed: whole('seed', values.seed),
-    seeds: whole('seeds', values.seeds),
-    from: whole('from', values.from),
-    workers: whole('workers', values.workers),
+    ...values,
     mutant: found[0]?.name,
     drawn: values.drawn === true,
     without: parts,
     smallest: values.shrink === true,
   };
-}
-
-function readOptions() {
-  try {
-    return parseArgs({ options: OPTIONS }).values;
-  } catch (error) {
-    return refuse((error as Error).message);
-  }
-}
-
-function whole(name: string, text: string | undefined): number | undefined {
-  if (text === undefined || /^\d{1,15}$/.test(text)) return text === undefined ? undefined : Number(text);
-  return refuse(`--${name} takes a whole number, found ${text.slice(0, 60)}`);
 }
 
 function refuse(message: string): never {

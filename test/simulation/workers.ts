@@ -8,8 +8,8 @@ import type { Tally } from './batch.ts';
 import type { WorldName } from './scenario.ts';
 import type { Answers, Order } from './worker.ts';
 
-/** Seeds a worker does before it is asked for more; small enough that none of them is the last for long. */
-const PORTION = 250;
+/** Seeds a worker does before it is asked for more; so few that a person who watches sees them count, and none is the last for long. */
+const PORTION = 25;
 
 export interface SeedsWanted {
   /** So many worlds. */

@@ -1,23 +1,20 @@
 /** Runs a soak for a given time, with progress on a terminal and a verdict: `npm run soak -- --minutes 60 --workers 2 --seed 1`. */
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.js';
 import { soak } from './run-soak.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '60' },
-    workers: { type: 'string', default: '2' },
-    seed: { type: 'string', default: '1' },
-    // The command; may be another build than that of this checkout.
-    bin: { type: 'string', default: join('bin', 'runbook.js') },
-  },
+const { values } = readOptions('npm run soak -- OPTIONS: ends workers and the server that they share, at random', {
+  minutes: { kind: 'number', means: 'how long, 60 by default' },
+  workers: { kind: 'whole', means: 'workers, 2 by default' },
+  seed: { kind: 'whole', means: 'seed, 1 by default' },
+  bin: { kind: 'text', means: 'the command; may be another build than that of this checkout' },
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const result = await soak({
-  bin: resolve(values.bin),
-  minutes: Number(values.minutes),
-  workers: Number(values.workers),
-  seed: Number(values.seed),
+  bin: resolve(values.bin ?? join('bin', 'runbook.js')),
+  minutes: values.minutes ?? 60,
+  workers: values.workers ?? 2,
+  seed: values.seed ?? 1,
   told: (line) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`),
 });
 if (process.stderr.isTTY) process.stderr.write('\n');
