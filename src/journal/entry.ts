@@ -1,7 +1,7 @@
 /**
- * The types of the journal's entries: one discriminated union, tag `type`. Entries are JSON-safe, decimals are strings, instants
- * are epoch ms. The state of a run is derived from its entries alone: the same folds read them live, on resume, on replay
- * and in review. Entries hold no secrets; parameters are written through the catalogue's redaction.
+ * What the journal's entries say, a row for each type, and the union of them, tag `type`. Entries are JSON-safe, decimals are
+ * strings, instants are epoch ms. The state of a run is derived from its entries alone: the same folds read them live, on
+ * resume, on replay and in review. Entries hold no secrets; parameters are written through the catalogue's redaction.
  *
  * Three origins (`ORIGIN` below): `engine` entries follow from earlier ones, so executing the journal again produces them
  * again; `gateway` entries record requests to the venue and their answers; `world` entries record what people and
@@ -82,389 +82,312 @@ export interface LateOrder {
   readonly filled?: string;
 }
 
-export type EntryBody =
+interface EntryContents {
   /** First entry of a run. Holds everything needed to execute it again. */
-  | {
-      readonly type: 'run.started';
-      readonly data: {
-        readonly runbook: string;
-        readonly file: string;
-        readonly mode: RunMode;
-        /** `manual`, `schedule`, `test`, `resume`. */
-        readonly trigger: string;
-        readonly by?: string;
-        readonly inputs: JsonObject;
-        readonly seed: number;
-        /** Epoch ms. */
-        readonly startedAt: number;
-        /** The runbook first, then every runbook it calls, as complete texts. */
-        readonly sources: readonly {
-          readonly name: string;
-          readonly file: string;
-          readonly text: string;
-          readonly sha256: string;
-        }[];
-        /** Every venue setting in force (the profile with its defaults, without secrets), and the market table. */
-        readonly settings: JsonObject;
-        readonly engine: string;
-        /** Only in live runs. */
-        readonly process?: ProcessFact;
-        /** Of a run on paper: the account whose limits and kill switch hold for it, and its process (shared/machine.ts). */
-        readonly paper?: { readonly of: string; readonly host: string; readonly mark: string };
-        readonly plan?: string;
-        /** The bounds to which a person held the run by approving its plan (`run --plan`). */
-        readonly bounds?: ApprovedBounds;
-        readonly fixture?: { readonly file: string; readonly sha256: string };
-        readonly account: string;
-        /** The venue's own id of the account, from which the client order ids of the run are derived; where absent, its name. */
-        readonly accountId?: string;
-        /** Of a live run: the names of the kills that were given before it began (shared/account-guard.ts). */
-        readonly killsBefore?: readonly string[];
-        /** The step after which the run was asked to stop. */
-        readonly until?: string;
-        /** For a run that a schedule started: the slot's name and the nominal instant, epoch ms. */
-        readonly occurrence?: { readonly slot: string; readonly nominal: number };
-      };
-    }
-  | {
-      readonly type: 'run.moved';
-      readonly data: { readonly from: string; readonly to: string; readonly event: string };
-    }
-  | {
-      readonly type: 'run.ended';
-      readonly data: {
-        readonly outcome: RunOutcome;
-        readonly reason?: string;
-        readonly error?: ErrorFact;
-        readonly outputs: JsonObject;
-      };
-    }
+  readonly 'run.started': {
+    readonly runbook: string;
+    readonly file: string;
+    readonly mode: RunMode;
+    /** `manual`, `schedule`, `test`, `resume`. */
+    readonly trigger: string;
+    readonly by?: string;
+    readonly inputs: JsonObject;
+    readonly seed: number;
+    /** Epoch ms. */
+    readonly startedAt: number;
+    /** The runbook first, then every runbook it calls, as complete texts. */
+    readonly sources: readonly {
+      readonly name: string;
+      readonly file: string;
+      readonly text: string;
+      readonly sha256: string;
+    }[];
+    /** Every venue setting in force (the profile with its defaults, without secrets), and the market table. */
+    readonly settings: JsonObject;
+    readonly engine: string;
+    /** Only in live runs. */
+    readonly process?: ProcessFact;
+    /** Of a run on paper: the account whose limits and kill switch hold for it, and its process (shared/machine.ts). */
+    readonly paper?: { readonly of: string; readonly host: string; readonly mark: string };
+    readonly plan?: string;
+    /** The bounds to which a person held the run by approving its plan (`run --plan`). */
+    readonly bounds?: ApprovedBounds;
+    readonly fixture?: { readonly file: string; readonly sha256: string };
+    readonly account: string;
+    /** The venue's own id of the account, from which the client order ids of the run are derived; where absent, its name. */
+    readonly accountId?: string;
+    /** Of a live run: the names of the kills that were given before it began (shared/account-guard.ts). */
+    readonly killsBefore?: readonly string[];
+    /** The step after which the run was asked to stop. */
+    readonly until?: string;
+    /** For a run that a schedule started: the slot's name and the nominal instant, epoch ms. */
+    readonly occurrence?: { readonly slot: string; readonly nominal: number };
+  };
+  readonly 'run.moved': { readonly from: string; readonly to: string; readonly event: string };
+  readonly 'run.ended': {
+    readonly outcome: RunOutcome;
+    readonly reason?: string;
+    readonly error?: ErrorFact;
+    readonly outputs: JsonObject;
+  };
   /**
    * What the run leaves of what it opened, against what its runbook declares: where the steps are done and leave more, of the run
    * (no step) or of a called runbook (the step that calls it), and at every end of the run.
    */
-  | {
-      readonly type: 'run.residual';
-      readonly data: {
-        readonly when: 'steps' | 'end';
-        readonly leaves: LeftPosition;
-        /** Whether it leaves no more than `leaves` says. */
-        readonly ok: boolean;
-        readonly left: readonly LeftSide[];
-        /** Orders of the run that an armed deadman switch will cancel, and when, unless something renews it. Only at the end. */
-        readonly cancels?: SwitchCancels;
-      };
-    }
+  readonly 'run.residual': {
+    readonly when: 'steps' | 'end';
+    readonly leaves: LeftPosition;
+    /** Whether it leaves no more than `leaves` says. */
+    readonly ok: boolean;
+    readonly left: readonly LeftSide[];
+    /** Orders of the run that an armed deadman switch will cancel, and when, unless something renews it. Only at the end. */
+    readonly cancels?: SwitchCancels;
+  };
   /** The run was resumed after its process died. */
-  | {
-      readonly type: 'run.resumed';
-      readonly data: {
-        readonly openCalls: readonly string[];
-        readonly process?: ProcessFact;
-        /** How long no process executed it, counted from its last entry. */
-        readonly away?: Away;
-      };
-    }
+  readonly 'run.resumed': {
+    readonly openCalls: readonly string[];
+    readonly process?: ProcessFact;
+    /** How long no process executed it, counted from its last entry. */
+    readonly away?: Away;
+  };
   /** `now` is the value that every expression of the step uses, epoch ms (language.md, decision 16). */
-  | {
-      readonly type: 'step.started';
-      readonly data: { readonly verb: string; readonly id?: string; readonly attempt: number; readonly now: number };
-    }
+  readonly 'step.started': {
+    readonly verb: string;
+    readonly id?: string;
+    readonly attempt: number;
+    readonly now: number;
+  };
   /** A condition or an assertion, with the values that decided it. */
-  | {
-      readonly type: 'step.decided';
-      readonly data: {
-        readonly what: string;
-        readonly expression: string;
-        readonly inputs: JsonObject;
-        readonly value: Json;
-      };
-    }
-  | {
-      readonly type: 'step.ended';
-      readonly data: {
-        readonly verb: string;
-        readonly id?: string;
-        readonly outcome: StepOutcome;
-        readonly attempts: number;
-        readonly error?: ErrorFact;
-        readonly value?: Json;
-      };
-    }
+  readonly 'step.decided': {
+    readonly what: string;
+    readonly expression: string;
+    readonly inputs: JsonObject;
+    readonly value: Json;
+  };
+  readonly 'step.ended': {
+    readonly verb: string;
+    readonly id?: string;
+    readonly outcome: StepOutcome;
+    readonly attempts: number;
+    readonly error?: ErrorFact;
+    readonly value?: Json;
+  };
   /** A failed attempt that will be tried again at `retryAt`. */
-  | {
-      readonly type: 'step.retried';
-      readonly data: {
-        readonly verb: string;
-        readonly attempt: number;
-        readonly error: ErrorFact;
-        readonly retryAt: number;
-      };
-    }
-  | { readonly type: 'variable.set'; readonly data: { readonly name: string; readonly value: Json } }
+  readonly 'step.retried': {
+    readonly verb: string;
+    readonly attempt: number;
+    readonly error: ErrorFact;
+    readonly retryAt: number;
+  };
+  readonly 'variable.set': { readonly name: string; readonly value: Json };
   /** Without a severity: info. */
-  | {
-      readonly type: 'notification.sent';
-      readonly data: { readonly to: string; readonly text: string; readonly severity?: NoticeSeverity };
-    }
+  readonly 'notification.sent': { readonly to: string; readonly text: string; readonly severity?: NoticeSeverity };
   /** Whether a message of this step reached its channel; absent in runs that tell no one, such as dry-runs. */
-  | {
-      readonly type: 'notification.settled';
-      readonly data: { readonly to: string; readonly delivered: boolean; readonly because?: string };
-    }
+  readonly 'notification.settled': { readonly to: string; readonly delivered: boolean; readonly because?: string };
   /** An intent; durable before anything is sent. */
-  | {
-      readonly type: 'call.intended';
-      readonly data: {
-        readonly call: string;
-        readonly endpoint: string;
-        readonly params: JsonObject;
-        readonly class: CallClass;
-        readonly intent?: OrderTerms;
-        readonly clientOrderId?: string;
-        readonly purpose?: string;
-        /** The market price from a price band; the order is measured at it. */
-        readonly reference?: string;
-      };
-    }
+  readonly 'call.intended': {
+    readonly call: string;
+    readonly endpoint: string;
+    readonly params: JsonObject;
+    readonly class: CallClass;
+    readonly intent?: OrderTerms;
+    readonly clientOrderId?: string;
+    readonly purpose?: string;
+    /** The market price from a price band; the order is measured at it. */
+    readonly reference?: string;
+  };
   /** The figures with which the limits let a write leave, directly before its attempt. */
-  | { readonly type: 'call.checked'; readonly data: { readonly call: string; readonly limits: JsonObject } }
+  readonly 'call.checked': { readonly call: string; readonly limits: JsonObject };
   /** An attempt is about to be sent; durable before the first byte. `params` are the literals on the wire. */
-  | {
-      readonly type: 'call.attempted';
-      readonly data: {
-        readonly call: string;
-        readonly n: number;
-        readonly method: string;
-        readonly path: string;
-        readonly params: JsonObject;
-        /** sha256 of the exact bytes of query or body. */
-        readonly digest: string;
-        readonly tokens: number;
-        readonly epoch: number;
-        /** ms waited for tokens before this attempt. */
-        readonly waitedMs: number;
-      };
-    }
+  readonly 'call.attempted': {
+    readonly call: string;
+    readonly n: number;
+    readonly method: string;
+    readonly path: string;
+    readonly params: JsonObject;
+    /** sha256 of the exact bytes of query or body. */
+    readonly digest: string;
+    readonly tokens: number;
+    readonly epoch: number;
+    /** ms waited for tokens before this attempt. */
+    readonly waitedMs: number;
+  };
   /** A call has waited for its tokens for a while: what goes on waiting is no hang until then (epoch ms). */
-  | { readonly type: 'call.waiting'; readonly data: { readonly call: string; readonly until: number } }
+  readonly 'call.waiting': { readonly call: string; readonly until: number };
   /** The answer to an attempt that was refused because its session had expired. The session was renewed; another attempt follows. */
-  | {
-      readonly type: 'call.answered';
-      readonly data: {
-        readonly call: string;
-        /** Number of the attempt. */
-        readonly n: number;
-        readonly status: number;
-        readonly message: string;
-        readonly headers: JsonObject;
-      };
-    }
-  | {
-      readonly type: 'call.settled';
-      readonly data: {
-        readonly call: string;
-        readonly kind: 'confirmed' | 'rejected' | 'denied' | 'unresolved';
-        /** HTTP status, when there was an answer. */
-        readonly status?: number;
-        readonly success?: boolean;
-        readonly failure?: string;
-        readonly code?: string;
-        readonly message?: string;
-        readonly definite?: boolean;
-        readonly retryAfterMs?: number;
-        readonly result?: Json;
-        readonly sentAt?: number;
-        readonly headers?: JsonObject;
-        readonly notes?: readonly string[];
-        /** Number of rows of other orders that were left out of `result`. */
-        readonly leftOut?: number;
-        /** Rows that could not be read and may be orders of this run; with the client order id where they show it. */
-        readonly unread?: readonly { readonly clientOrderId?: string; readonly why: string }[];
-      };
-    }
-  | {
-      readonly type: 'feed.read';
-      readonly data: {
-        readonly call: string;
-        readonly name: string;
-        readonly key?: string;
-        readonly value?: string;
-        readonly at?: number;
-        /** It was read to measure an order that a limit applies to; no step asked for it. */
-        readonly by?: 'limits';
-      };
-    }
+  readonly 'call.answered': {
+    readonly call: string;
+    /** Number of the attempt. */
+    readonly n: number;
+    readonly status: number;
+    readonly message: string;
+    readonly headers: JsonObject;
+  };
+  readonly 'call.settled': {
+    readonly call: string;
+    readonly kind: 'confirmed' | 'rejected' | 'denied' | 'unresolved';
+    /** HTTP status, when there was an answer. */
+    readonly status?: number;
+    readonly success?: boolean;
+    readonly failure?: string;
+    readonly code?: string;
+    readonly message?: string;
+    readonly definite?: boolean;
+    readonly retryAfterMs?: number;
+    readonly result?: Json;
+    readonly sentAt?: number;
+    readonly headers?: JsonObject;
+    readonly notes?: readonly string[];
+    /** Number of rows of other orders that were left out of `result`. */
+    readonly leftOut?: number;
+    /** Rows that could not be read and may be orders of this run; with the client order id where they show it. */
+    readonly unread?: readonly { readonly clientOrderId?: string; readonly why: string }[];
+  };
+  readonly 'feed.read': {
+    readonly call: string;
+    readonly name: string;
+    readonly key?: string;
+    readonly value?: string;
+    readonly at?: number;
+    /** It was read to measure an order that a limit applies to; no step asked for it. */
+    readonly by?: 'limits';
+  };
   /**
    * The engine's conclusion about an order without a new answer: T_CONFIRM, T_EXHAUSTED, T_SETTLE (time passed), REFUSED (a
    * refusal in unknown words, and one lookup that found nothing; not written any more), DENY (superseded before it was sent).
    */
-  | {
-      readonly type: 'order.concluded';
-      readonly data: {
-        readonly clientOrderId: string;
-        readonly event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY';
-        readonly because: string;
-        /** T_EXHAUSTED: a page of the market could not confirm what the look-ups found, so absence is not proven. */
-        readonly unproven?: true;
-      };
-    }
+  readonly 'order.concluded': {
+    readonly clientOrderId: string;
+    readonly event: 'T_CONFIRM' | 'T_EXHAUSTED' | 'T_SETTLE' | 'REFUSED' | 'DENY';
+    readonly because: string;
+    /** T_EXHAUSTED: a page of the market could not confirm what the look-ups found, so absence is not proven. */
+    readonly unproven?: true;
+  };
   /** The order changed state. Written for the reader; review derives it again from the calls. */
-  | {
-      readonly type: 'order.moved';
-      readonly data: {
-        readonly clientOrderId: string;
-        readonly orderId?: string;
-        readonly from: string;
-        readonly to: string;
-        readonly event: string;
-        readonly filled: string;
-      };
-    }
+  readonly 'order.moved': {
+    readonly clientOrderId: string;
+    readonly orderId?: string;
+    readonly from: string;
+    readonly to: string;
+    readonly event: string;
+    readonly filled: string;
+  };
   /** LateFill, Overfill, LateOrder, RejectedWithFill, ExternalChange, AmendLost, CancelLost, illegal events, duplicates, orphans. */
-  | {
-      readonly type: 'order.alarmed';
-      readonly data: { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject };
-    }
+  readonly 'order.alarmed': { readonly clientOrderId: string; readonly alarm: string; readonly detail: JsonObject };
   /** Orders open on the account when a live run began; decimals as strings. */
-  | {
-      readonly type: 'account.reconciled';
-      readonly data: {
-        readonly open: number;
-        readonly external: readonly JsonObject[];
-        readonly ofOtherRuns: readonly JsonObject[];
-        /** Why rows of the list could not be read, one for each: open orders of which nothing else is known. */
-        readonly unread?: readonly string[];
-      };
-    }
+  readonly 'account.reconciled': {
+    readonly open: number;
+    readonly external: readonly JsonObject[];
+    readonly ofOtherRuns: readonly JsonObject[];
+    /** Why rows of the list could not be read, one for each: open orders of which nothing else is known. */
+    readonly unread?: readonly string[];
+  };
   /** The result of a `cancel_all` step: the number of cancels and reads, and the account's orders that can still fill. */
-  | {
-      readonly type: 'account.swept';
-      readonly data: {
-        readonly cancels: number;
-        readonly readings: number;
-        /** Absent when the venue never showed the complete list. */
-        readonly left?: readonly JsonObject[];
-        /** Client order ids of this run's orders that may or may not exist at the venue. */
-        readonly inDoubt: readonly string[];
-        /** Why the last request that was refused or not answered failed. */
-        readonly because?: string;
-      };
-    }
+  readonly 'account.swept': {
+    readonly cancels: number;
+    readonly readings: number;
+    /** Absent when the venue never showed the complete list. */
+    readonly left?: readonly JsonObject[];
+    /** Client order ids of this run's orders that may or may not exist at the venue. */
+    readonly inDoubt: readonly string[];
+    /** Why the last request that was refused or not answered failed. */
+    readonly because?: string;
+  };
   /**
    * Orders of earlier live runs of the account whose state at the venue differs from their journals, and which no run watches
    * any more. A run that begins compares the journals with the venue; it writes this when it asked or found something.
    */
-  | {
-      readonly type: 'account.late_orders';
-      readonly data: {
-        /** Number of those runs' orders whose state their journals leave unknown. */
-        readonly inDoubt: number;
-        readonly late: readonly LateOrder[];
-        /** The requests that asked for them, each GET /orders; `status` is absent when no answer came. */
-        readonly requests: readonly {
-          /** Epoch ms. */
-          readonly sentAt: number;
-          readonly tokens: number;
-          readonly status?: number;
-          readonly success: boolean;
-        }[];
-      };
-    }
-  | {
-      readonly type: 'deadman.moved';
-      readonly data: {
-        readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired';
-        readonly market: string;
-        readonly timeoutMs?: number;
-        readonly because?: string;
-      };
-    }
-  | {
-      readonly type: 'approval.asked';
-      readonly data: {
-        readonly ask: string;
-        readonly by: readonly string[];
-        readonly until: number;
-        readonly plan: string;
-      };
-    }
+  readonly 'account.late_orders': {
+    /** Number of those runs' orders whose state their journals leave unknown. */
+    readonly inDoubt: number;
+    readonly late: readonly LateOrder[];
+    /** The requests that asked for them, each GET /orders; `status` is absent when no answer came. */
+    readonly requests: readonly {
+      /** Epoch ms. */
+      readonly sentAt: number;
+      readonly tokens: number;
+      readonly status?: number;
+      readonly success: boolean;
+    }[];
+  };
+  readonly 'deadman.moved': {
+    readonly event: 'armed' | 'renewed' | 'disarmed' | 'assumed_fired';
+    readonly market: string;
+    readonly timeoutMs?: number;
+    readonly because?: string;
+  };
+  readonly 'approval.asked': {
+    readonly ask: string;
+    readonly by: readonly string[];
+    readonly until: number;
+    readonly plan: string;
+  };
   /** A person or a signal acted on this run: approve, reject, cancel, kill, interrupt. */
-  | {
-      readonly type: 'operator.acted';
-      readonly data: {
-        readonly command: string;
-        readonly by: string;
-        readonly step?: string;
-        readonly reason?: string;
-      };
-    }
+  readonly 'operator.acted': {
+    readonly command: string;
+    readonly by: string;
+    readonly step?: string;
+    readonly reason?: string;
+  };
   /** The session with the venue, which all runs of an account share, was renewed or could not be renewed. */
-  | {
-      readonly type: 'session.moved';
-      readonly data: {
-        readonly event: 'requested' | 'renewed' | 'failing';
-        /** With `requested`: the POST /jwt, which belongs to no step. `status` is absent when no answer came. */
-        readonly request?: {
-          /** Epoch ms. */
-          readonly sentAt: number;
-          readonly tokens: number;
-          readonly status?: number;
-          readonly success: boolean;
-        };
-        /** With `renewed`: when the new JWT expires, epoch ms. */
-        readonly expiresAt?: number;
-        /** With `failing`: the reason, without secrets. */
-        readonly because?: string;
-      };
-    }
+  readonly 'session.moved': {
+    readonly event: 'requested' | 'renewed' | 'failing';
+    /** With `requested`: the POST /jwt, which belongs to no step. `status` is absent when no answer came. */
+    readonly request?: {
+      /** Epoch ms. */
+      readonly sentAt: number;
+      readonly tokens: number;
+      readonly status?: number;
+      readonly success: boolean;
+    };
+    /** With `renewed`: when the new JWT expires, epoch ms. */
+    readonly expiresAt?: number;
+    /** With `failing`: the reason, without secrets. */
+    readonly because?: string;
+  };
   /** The store does not answer, or answers again. In between nothing that adds risk is sent; heartbeats and cancels go on. */
-  | {
-      readonly type: 'store.moved';
-      readonly data: {
-        readonly event: 'away' | 'back';
-        /** With `away`: what the store did, without secrets. */
-        readonly because?: string;
-      };
-    }
+  readonly 'store.moved': {
+    readonly event: 'away' | 'back';
+    /** With `away`: what the store did, without secrets. */
+    readonly because?: string;
+  };
   /**
    * Rounds of a loop that did what the round before them did, and heartbeats that say what the one before said: one entry in place of
    * all of theirs. Only stored: folds, replay and resume get the entries of each (rounds/round-line.ts).
    */
-  | {
-      readonly type: 'round.idle';
-      readonly data: {
-        /** Path of the loop, and the number of the first of its rounds. */
-        readonly loop: string;
-        readonly first: number;
-        readonly rounds: number;
-        /** Epoch ms of the first and the last of their entries. */
-        readonly firstAt: number;
-        readonly lastAt: number;
-        /** The entries of the round that these say again, and its number. */
-        readonly like: number;
-        /** Which fields may differ from round to round (rounds/round-shape.ts); 1 where it is absent. */
-        readonly form?: number;
-        readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
-        /** For each entry its instant and its figures, as differences from round to round. */
-        readonly columns: readonly Json[];
-        /**
-         * The same of the heartbeats, and of the readings of the switch, that came between those entries; `like`: the number of the
-         * call that they say again. Columns: numbers of the calls, places of each entry, then as above.
-         */
-        readonly heartbeats?: readonly {
-          readonly count: number;
-          readonly like: number;
-          readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
-          readonly columns: readonly Json[];
-        }[];
-      };
-    }
+  readonly 'round.idle': {
+    /** Path of the loop, and the number of the first of its rounds. */
+    readonly loop: string;
+    readonly first: number;
+    readonly rounds: number;
+    /** Epoch ms of the first and the last of their entries. */
+    readonly firstAt: number;
+    readonly lastAt: number;
+    /** The entries of the round that these say again, and its number. */
+    readonly like: number;
+    /** Which fields may differ from round to round (rounds/round-shape.ts); 1 where it is absent. */
+    readonly form?: number;
+    readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
+    /** For each entry its instant and its figures, as differences from round to round. */
+    readonly columns: readonly Json[];
+    /**
+     * The same of the heartbeats, and of the readings of the switch, that came between those entries; `like`: the number of the
+     * call that they say again. Columns: numbers of the calls, places of each entry, then as above.
+     */
+    readonly heartbeats?: readonly {
+      readonly count: number;
+      readonly like: number;
+      readonly entries: readonly { readonly type: EntryType; readonly step: string; readonly data: JsonObject }[];
+      readonly columns: readonly Json[];
+    }[];
+  };
   /** The wall clock was adjusted: from now on it is this many ms ahead of the run's own time; negative when it is behind. */
-  | { readonly type: 'clock.adjusted'; readonly data: { readonly wallAheadMs: number } };
+  readonly 'clock.adjusted': { readonly wallAheadMs: number };
+}
 
-export type EntryType = EntryBody['type'];
-export type DataOf<T extends EntryType> = Extract<EntryBody, { type: T }>['data'];
+export type EntryType = keyof EntryContents;
+export type DataOf<T extends EntryType> = EntryContents[T];
+export type EntryBody = { [T in EntryType]: { readonly type: T; readonly data: EntryContents[T] } }[EntryType];
 /** The same while it is put together: a long run writes millions, and spreading a field that may be absent costs more than setting it. */
 export type DraftOf<T extends EntryType> = { -readonly [K in keyof DataOf<T>]: DataOf<T>[K] };
 
