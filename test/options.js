@@ -1,5 +1,5 @@
 /**
- * What the programs beside the product (`npm run simulate`, `kills`, `mutate` …) read from their command line. A mistake is named in a
+ * Reads the command line of the programs beside the product (`npm run simulate`, `kills`, `mutate` …). A mistake is named in a
  * line and ends with 2 before anything is begun: these programs run for hours, and some write files. `--help` lists the options.
  */
 import process from 'node:process';

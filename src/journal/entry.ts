@@ -1,5 +1,5 @@
 /**
- * What the journal's entries say, a row for each type, and the union of them, tag `type`. Entries are JSON-safe, decimals are
+ * The contents of the journal's entries, a row for each type, and the union of them, tag `type`. Entries are JSON-safe, decimals are
  * strings, instants are epoch ms. The state of a run is derived from its entries alone: the same folds read them live, on
  * resume, on replay and in review. Entries hold no secrets; parameters are written through the catalogue's redaction.
  *

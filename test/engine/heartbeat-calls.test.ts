@@ -27,7 +27,7 @@ interface Answer {
   /** The record instead of the venue's own. */
   readonly record?: Partial<DeadmanRecord> | null;
   readonly afterMs?: number;
-  /** The process that sent it has ended: nobody knows when it was sent. */
+  /** The process that sent it has ended: it is not known when it was sent. */
   readonly left?: true;
 }
 type Answers = Readonly<Record<string, Answer | readonly Answer[]>>;
