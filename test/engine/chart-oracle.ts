@@ -708,9 +708,19 @@ class Path {
   private *ofAttempt(step: string): Generator<JournalRecord> {
     for (const record of this.aheadOf(step)) {
       if (record.step !== step) continue;
+      if (this.isOfLaterItem(record)) return;
       yield record;
       if (isEndOf(record, step)) return;
     }
+  }
+
+  /** Whether the chart is still in an item before that of the record: the step was cancelled there before it was asked for. */
+  private isOfLaterItem({ path }: JournalRecord): boolean {
+    return listRounds(path).some(({ loop, round }) => {
+      const step = toStatic(loop);
+      const entered = this.chart.each.has(step) ? this.entered.get(step) : undefined;
+      return entered !== undefined && entered !== `${loop}[${round}]`;
+    });
   }
 
   private nextOwnEnd(step: string): EndRecord | undefined {
