@@ -5,7 +5,7 @@
 import { makePrintable } from '../base/printable.ts';
 import { StoreAway, StoreError } from '../journal/store.ts';
 import { EXIT, UserError } from './errors.ts';
-import { describeReason, getErrorCode } from './files/files.ts';
+import { describeReason, getErrorCode, readBeginning } from './files/files.ts';
 
 /** What is over once a disk has room or answers again. */
 const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE']);
@@ -33,6 +33,11 @@ export function toSystemError(error: unknown): UserError | undefined {
   const path = 'path' in error && typeof error.path === 'string' ? makePrintable(error.path, 300) : 'a file of its own';
   const exit = PASSING.has(code) ? EXIT.halted : EXIT.usage;
   return new UserError(`${path} cannot be used: ${describeReason(error)}`, exit, 'configuration');
+}
+
+/** Throws a UserError where a file that a person named cannot be read. `what` names its role: `archive`, `key`. */
+export function requireReadable(path: string, what: string): void {
+  readBeginning(path, what, 1);
 }
 
 /**

@@ -7,6 +7,7 @@ import { isSameKey, isSigned, signAct } from '../../journal/account/signature.ts
 import type { Profile } from '../../venue/profile/profile.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
+import { requireReadable } from '../system-errors.ts';
 import { isSshKey, signWithSsh } from './ssh-key.ts';
 
 type PeopleOf = Pick<Profile, 'people' | 'fourEyes'>;
@@ -50,6 +51,7 @@ interface Signing {
 export function signWith(account: string, act: NewAct, { file, people, ...signing }: Signing): NewAct {
   if (file === undefined) return act;
   const shown = makePrintable(file, 300);
+  requireReadable(file, 'key');
   let signed: NewAct;
   try {
     const text = readFileSync(file, 'utf8');

@@ -20,7 +20,7 @@ import {
 } from '../../journal/store.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { StateFolder } from '../state.ts';
-import { asUserError } from '../system-errors.ts';
+import { asUserError, requireReadable } from '../system-errors.ts';
 import type { Voice } from '../voice.ts';
 import { listArchives } from './archives.ts';
 import { listStorePlaces } from './known-stores.ts';
@@ -159,6 +159,7 @@ const OPENED = new WeakMap<Reviewed, readonly ArchiveStore[]>();
 
 function openArchivesOnce({ state, archive }: Reviewed): readonly ArchiveStore[] {
   if (archive === undefined) return listArchives(state).there.map(openSalvage);
+  requireReadable(archive, 'archive');
   try {
     return [openArchive(resolve(archive))];
   } catch (error) {

@@ -3,8 +3,8 @@ import { PNL_KEYS } from '../choices.ts';
 import type { CommandTable } from '../command-row.ts';
 
 const ARCHIVE = { doc: 'read this archive instead of the journals', value: 'FILE', takes: 'file' } as const;
-const FROM = { doc: 'only fills from this day or time on, ISO 8601', value: 'TIME' } as const;
-const TO = { doc: 'only fills before this day or time', value: 'TIME' } as const;
+const FROM = { doc: 'only what happened from this day or time on, ISO 8601', value: 'TIME' } as const;
+const TO = { doc: 'only what happened before this day or time', value: 'TIME' } as const;
 const CSV = { doc: 'as CSV, for a spreadsheet' } as const;
 const PROFILE = { doc: 'the account; without it, the only one with live runs', value: 'FILE', takes: 'file' } as const;
 
