@@ -208,7 +208,7 @@ export class Facts {
 
   /** Whether a living process could have kept the switch from firing, all through a stretch of time. */
   wasHealthy(from: number, until: number): boolean {
-    const { lives, stops, sent, entries, assumedFired, scenario } = this.happened;
+    const { lives, stops, sent, entries, assumedFired } = this.happened;
     // Stopped, and for what it had to make up for when it went on.
     if (stops.some((stop) => stop.from <= until && from - 2000 <= stop.until)) return false;
     const alive = lives.find(({ startedAt, endedAt }) => startedAt <= from && until <= endedAt);
@@ -226,7 +226,18 @@ export class Facts {
       entries.some(
         (entry) => entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.at(entry) <= until,
       ) || assumedFired.some(({ epoch, at }) => epoch === alive?.epoch && at <= until);
-    return alive !== undefined && !troubled && !given && (scenario.venue.tokens?.foreign ?? []).length === 0;
+    return alive !== undefined && !troubled && !given && !this.isCrowdedOut();
+  }
+
+  /** Whether others on the address ever spend more than half the limit within a window: then tokens may be short. */
+  private isCrowdedOut(): boolean {
+    const { limit = 1200, windowMs = 60_000, foreign = [] } = this.happened.scenario.venue.tokens ?? {};
+    let [first, used] = [0, 0];
+    return foreign.some(({ afterMs, tokens }) => {
+      used += tokens;
+      for (; (foreign[first]?.afterMs ?? 0) <= afterMs - windowMs; first += 1) used -= foreign[first]?.tokens ?? 0;
+      return used > limit / 2;
+    });
   }
 
   /** Orders that worked at a time, of those that a reading from shortly before must have shown. */

@@ -131,7 +131,16 @@ export function scenarioOf(seed: number): Scenario {
   if (seed % 32 === 30) return withOddVenue(scenario, draws);
   if (seed % 64 === 10 || seed % 64 === 58) return withKill(scenario, draws);
   if (seed % 64 === 32 || seed % 64 === 56) return withLooseIds(scenario, draws);
+  if (seed % 64 === 33 || seed % 64 === 60) return withNeighbour(scenario, draws);
   return seed % 64 === 63 ? withAccountLimits(scenario, draws) : scenario;
+}
+
+/** Another program on the address that spends a quarter of the usual limit, evenly, for as long as a world lasts. */
+function withNeighbour({ venue, ...scenario }: Scenario, draws: Draws): Scenario {
+  const everyMs = draws.of([500, 1000, 2000, 5000]);
+  const tokens = everyMs / 200;
+  const foreign = Array.from({ length: 600_000 / everyMs }, (_, n) => ({ afterMs: n * everyMs, tokens }));
+  return { ...scenario, venue: { ...venue, tokens: { ...venue.tokens, foreign } } };
 }
 
 /** A venue that cancels before it answers, shows one order later than another, or leaves its headers out for a while. */
