@@ -90,14 +90,14 @@ function listRequests(rows: readonly PlanRow[]) {
 }
 
 /** The bounds to which a run is held whose plan a person approved. */
-export function makeApprovedBounds({ bounds: { orders, notional, exposure, requests } }: Plan): ApprovedBounds {
+export function makeApprovedBounds({ bounds: { orders, exposure, requests }, opening }: Plan): ApprovedBounds {
   const markets = Object.entries(exposure).map(([market, { max }]) => [market, max ?? null] as const);
   const endpoints = Object.entries(requests).flatMap(([name, bound]) =>
     bound?.max === undefined ? [] : [[name, bound.max]],
   );
   return {
     ...(orders.max === undefined ? {} : { orders: orders.max }),
-    ...(notional.max === undefined ? {} : { notional: notional.max }),
+    ...(opening.max === undefined ? {} : { notional: opening.max }),
     exposure: Object.fromEntries(markets),
     requests: Object.fromEntries(endpoints),
   };

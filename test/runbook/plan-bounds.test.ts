@@ -252,6 +252,29 @@ steps:
     expect(capped(', allow: reduce')).toBe('800');
   });
 
+  it('let exits whose size or price only the run knows pass the cap of an order, which bounds what they open', () => {
+    const bounded = (limits: string, steps: string) =>
+      plan(`limits: {${limits}}\nfeeds: {mid: {type: price, max_age: 5s}}\nsteps: [{${steps}}]`);
+    const at = 'tick(feeds.mid)';
+    const order = (allow: string) =>
+      `place: {type: limit, market: BTC-USD, side: short, size: 2, price: "${at}"}${allow}`;
+    const cap = 'max_order_notional: 300';
+    expect(bounded(cap, order('')).bounds.notional.max).toBe('300');
+    const reducing = bounded(cap, order(', allow: reduce'));
+    expect(reducing.bounds.notional.max).toBeUndefined();
+    expect(reducing.bounds.exposure['BTC-USD']?.max).toBe('300');
+    expect(reducing.opening.max).toBe('300');
+    const closing = 'close: {market: BTC-USD, feed: feeds.mid}';
+    for (const steps of [closing, closing.replace('close:', 'manage:').replace('}', ', side: short, time_limit: 1s}')])
+      expect(bounded(cap, steps).bounds.notional.max).toBeUndefined();
+    // Five orders of the exit, each within the cap where nothing proves that it reduces.
+    expect(bounded(cap, closing).opening.max).toBe('1500');
+    expect(bounded(`max_run_notional: 500`, closing).opening.max).toBe('500');
+    // Without a cap the gate takes an exit for what it is.
+    expect(bounded('max_open_orders: 5', closing).opening.max).toBe('0');
+    expect(bounded(`max_run_notional: 500`, closing).bounds.notional.max).toBeUndefined();
+  });
+
   it('count an order whose market only the run knows in every market', () => {
     const { bounds } = plan(`feeds: {mid: {type: price, max_age: 5s}}
 steps:

@@ -27,8 +27,10 @@ export type Figure =
   | 'notional'
   /** Orders whose notional the market may raise above that of their own price. */
   | 'open notionals'
-  /** Of `notional`, that of orders with `allow: reduce`, which pass the caps where they are proven to reduce. */
+  /** Of `notional`, that of exits, which pass the caps where they are proven to reduce. */
   | 'reducing'
+  /** Notional of the orders that an approved plan holds a run to: an exit counts as far as it could open. */
+  | 'opening'
   /** Of `notional`, that of amends, which pass the cap of the run where they only follow the market. */
   | 'following'
   | `long ${string}`

@@ -72,6 +72,8 @@ export interface Plan {
   readonly rows: readonly PlanRow[];
   readonly sections: readonly PlanSection[];
   readonly bounds: PlanBounds;
+  /** Notional of the orders that a run of this plan is held to: without exits that are proven to reduce, which are never denied for it. */
+  readonly opening: Bound<string>;
   /** The most tokens of a minute on the path without failures. */
   readonly pathTokensPerMinute: number;
   readonly limits: readonly LimitVerdict[];
@@ -116,6 +118,7 @@ export function planRun(context: PlanContext): Plan {
       limits: judgeLimits(rules, sequence([onPath, load])),
     })),
     bounds,
+    opening: boundOpening(rules, worst),
     pathTokensPerMinute: countTokens(context, onPath, path.keepAliveTokens),
     limits: judgeLimits(rules, onPath),
   };
@@ -147,11 +150,9 @@ function makeBounds(
     return most?.lt(max) ? { min, max: most, path: [] } : { min, max, path };
   };
   const maxWrites = rules.maxWrites === undefined ? undefined : new Decimal(rules.maxWrites);
-  // Orders that are proven to reduce pass the cap of the run.
-  const maxNotional =
-    rules.maxRunNotional === undefined
-      ? undefined
-      : decimal(rules.maxRunNotional).plus(getRange(worst, 'reducing').max.plus(getRange(worst, 'following').max));
+  // Exits that are proven to reduce pass the cap of the run, and open nothing.
+  const maxOpened = capOpened(rules, worst);
+  const maxNotional = maxOpened?.plus(getRange(worst, 'reducing').max);
   const names = (prefix: string) =>
     [...worst.figures.keys()].flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : [])).sort();
   const declared = names('requests ').filter((name): name is DeclaredName => name.startsWith('request '));
@@ -168,7 +169,7 @@ function makeBounds(
     const open = market === '' ? undefined : getRange(worst, `${side} `);
     const max = own.max.plus(open?.max ?? 0);
     const path = [...new Set([...own.path, ...(open?.path ?? [])])];
-    return maxNotional?.lt(max) ? { ...own, max: maxNotional, path: [] } : { ...own, max, path };
+    return maxOpened?.lt(max) ? { ...own, max: maxOpened, path: [] } : { ...own, max, path };
   };
   return {
     requests: Object.fromEntries(requests),
@@ -186,6 +187,17 @@ function makeBounds(
     tokensPerMinute: { min: 0, max: countTokens(context, worst, keepAlive) },
     duration: toCount(between('duration')),
   };
+}
+
+/** What `max_run_notional` lets a run open; undefined without it. Amends that only follow the market pass it. */
+function capOpened({ maxRunNotional }: LimitRules, worst: Load): Decimal | undefined {
+  return maxRunNotional === undefined ? undefined : decimal(maxRunNotional).plus(getRange(worst, 'following').max);
+}
+
+function boundOpening(rules: LimitRules, worst: Load): Bound<string> {
+  const { max } = getRange(worst, 'opening');
+  const most = capOpened(rules, worst);
+  return toAmount({ min: new Decimal(0), max: most === undefined ? max : Decimal.min(most, max), path: [] });
 }
 
 /** The most POST /jwt beside those of steps. */

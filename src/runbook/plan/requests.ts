@@ -294,7 +294,7 @@ export class PlannedRequests {
   }
 
   /**
-   * The notional that an order can open, by its own price, and on which side. A position stop opens nothing.
+   * The notional of an order by its own price, and what of it can open, on which side. A position stop opens nothing.
    */
   private weighOrder(
     terms: OrderDraft<Unknown>,
@@ -307,25 +307,30 @@ export class PlannedRequests {
   ): Partial<Record<Figure, Partial<Range>>> {
     const { side, market } = terms;
     if (terms.type === 'stop_loss' || terms.type === 'take_profit') return {};
-    const { maxOrderNotional, maxOrderSize } = this.parts.rows.bounds.rules;
-    // One with `allow: reduce` passes the caps only where it is proven to reduce, and then it opens nothing.
-    const limit = maxOrderNotional === undefined ? UNBOUNDED : decimal(maxOrderNotional);
+    const { maxOrderNotional, maxRunNotional, maxOrderSize } = this.parts.rows.bounds.rules;
+    const cap = maxOrderNotional === undefined ? UNBOUNDED : decimal(maxOrderNotional);
     const price = terms.price ?? terms.trigger;
     const known = typeof terms.size === 'string' && typeof price === 'string';
-    const notional = known
-      ? decimal(terms.size).times(decimal(price))
-      : Decimal.min(limit, boundNotional(terms.size, price, maxOrderSize));
-    const all = most === 1 || notional.isZero() ? notional : notional.times(most);
-    const range: Partial<Range> = { min: known ? notional : new Decimal(0), max: all };
-    // What a reducing step closes, the run has opened.
+    const own = known ? decimal(terms.size).times(decimal(price)) : boundNotional(terms.size, price, maxOrderSize);
+    const capped = known ? own : Decimal.min(cap, own);
+    const measure = (one: Decimal): Partial<Range> => ({
+      min: known ? one : new Decimal(0),
+      max: most === 1 || one.isZero() ? one : one.times(most),
+    });
+    // An exit passes the caps where it is proven to reduce, and then it opens nothing.
+    const range = measure(reduces ? own : capped);
+    const opened = measure(capped);
+    // What a reducing step closes, the run has opened; under a cap an order of it may go out that nothing proves to reduce.
+    const isCapped = maxOrderNotional !== undefined || maxRunNotional !== undefined;
     const sides = closes ? [] : side instanceof Unknown ? (['long', 'short'] as const) : ([side] as const);
     const where = market instanceof Unknown ? '' : market;
     return {
       notional: range,
+      ...(closes && !isCapped ? {} : { opening: opened }),
       ...(side !== 'long' && needsMarketPrice(terms) ? { 'open notionals': { max: new Decimal(most) } } : {}),
       ...(reduces ? { reducing: range } : {}),
       ...(follows ? { following: range } : {}),
-      ...Object.fromEntries(sides.map((each) => [`${each} ${where}`, range])),
+      ...Object.fromEntries(sides.map((each) => [`${each} ${where}`, opened])),
     };
   }
 
