@@ -4,11 +4,14 @@
  * messages and drawings.
  */
 
-import type { Decimal } from '../base/decimal.ts';
+import { type Decimal, formatDecimal, toCount } from '../base/decimal.ts';
 import type { SourceText, Span } from '../base/diagnostic.ts';
+import { mapFields, omitUndefined } from '../base/json.ts';
+import type { LimitRules, TradingMode } from '../venue/limits/rules.ts';
 import type { LeftPosition } from '../venue/position/residual.ts';
 import type { NoticeSeverity } from '../venue/profile/setting-form.ts';
 import type { OrderType, TimeInForce } from '../venue/records.ts';
+import { INTEGER, MONEY, SIZE } from './functions/typing.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from './values.ts';
 
 export interface CheckedRunbook {
@@ -78,20 +81,34 @@ export interface PriceBand {
   readonly within: Expr<Decimal>;
 }
 
+/** The limits that are one amount each: its key in a file, its unit, and how the checks take it. */
+const LIMIT_AMOUNTS = {
+  maxOrderSize: { key: 'max_order_size', unit: SIZE, write: formatDecimal },
+  maxOrderNotional: { key: 'max_order_notional', unit: MONEY, write: formatDecimal },
+  maxRunNotional: { key: 'max_run_notional', unit: MONEY, write: formatDecimal },
+  maxOpenOrders: { key: 'max_open_orders', unit: INTEGER, write: toCount },
+  maxLeverage: { key: 'max_leverage', unit: INTEGER, write: formatDecimal },
+  maxWrites: { key: 'max_writes', unit: INTEGER, write: toCount },
+} as const satisfies Partial<Record<keyof LimitRules, object>>;
+type LimitAmount = keyof typeof LIMIT_AMOUNTS;
+
+export type LimitAmounts<T> = { readonly [K in LimitAmount]?: T };
+
+/** Works out each of them; those for which `read` gives nothing are left out. */
+export function mapLimitAmounts<T>(
+  read: (name: LimitAmount, amount: (typeof LIMIT_AMOUNTS)[LimitAmount]) => T | undefined,
+): LimitAmounts<T> {
+  return omitUndefined(mapFields(LIMIT_AMOUNTS, (amount, name) => read(name as LimitAmount, amount)));
+}
+
 /** Limits as declared; an absent limit does not apply. Expressions are evaluated when the run starts, `around` at each check. */
-export interface LimitsDeclaration {
+export interface LimitsDeclaration extends LimitAmounts<Expr<Decimal>> {
   readonly markets?: readonly Expr<string>[];
   readonly sides?: readonly Expr<string>[];
-  readonly maxOrderSize?: Expr<Decimal>;
-  readonly maxOrderNotional?: Expr<Decimal>;
-  readonly maxRunNotional?: Expr<Decimal>;
   readonly unknownPrice?: 'deny';
-  readonly maxOpenOrders?: Expr<Decimal>;
-  readonly maxLeverage?: Expr<Decimal>;
-  readonly maxWrites?: Expr<Decimal>;
   /** One for every market, or one for each market that is named. */
   readonly priceBands?: readonly PriceBand[];
-  readonly mode?: 'active' | 'reducing' | 'halted';
+  readonly mode?: TradingMode;
 }
 
 export interface DeadmanDeclaration {

@@ -1,8 +1,9 @@
 /** Evaluates the limits that a runbook declares, for a run or a plan. */
-import { type Decimal, type DecimalString, formatDecimal, toCount } from '../base/decimal.ts';
+import { type Decimal, type DecimalString, formatDecimal } from '../base/decimal.ts';
+import { omitUndefined } from '../base/json.ts';
 import type { LimitRules } from '../venue/limits/check.ts';
 import type { Side } from '../venue/records.ts';
-import type { LimitsDeclaration, PriceBand } from './checked.ts';
+import { type LimitsDeclaration, mapLimitAmounts, type PriceBand } from './checked.ts';
 import type { Expr, Value } from './values.ts';
 
 /** The band that a runbook declares for a market; undefined: the one for every market. */
@@ -26,15 +27,11 @@ export function evaluateLimits(
   limits: LimitsDeclaration,
   value: <T extends Value>(expr: Expr<T>) => T | undefined,
 ): LimitRules {
-  const known = (expr: Expr<Decimal> | undefined) => (expr === undefined ? undefined : value(expr));
-  const text = (expr: Expr<Decimal> | undefined) => {
-    const decimal = known(expr);
-    return decimal === undefined ? undefined : formatDecimal(decimal);
+  const known = <T>(expr: Expr<Decimal> | undefined, write: (decimal: Decimal) => T): T | undefined => {
+    const decimal = expr === undefined ? undefined : value(expr);
+    return decimal === undefined ? undefined : write(decimal);
   };
-  const count = (expr: Expr<Decimal> | undefined) => {
-    const decimal = known(expr);
-    return decimal === undefined ? undefined : toCount(decimal);
-  };
+  const text = (expr: Expr<Decimal> | undefined) => known(expr, formatDecimal);
   const all = (list: readonly Expr<string>[] | undefined) => {
     const values = list?.map(value);
     return values?.includes(undefined) ? undefined : (values as readonly string[] | undefined);
@@ -42,16 +39,11 @@ export function evaluateLimits(
   const rules = {
     markets: all(limits.markets),
     sides: all(limits.sides) as readonly Side[] | undefined,
-    maxOrderSize: text(limits.maxOrderSize),
-    maxOrderNotional: text(limits.maxOrderNotional),
-    maxRunNotional: text(limits.maxRunNotional),
+    ...mapLimitAmounts((name, { write }) => known<string | number>(limits[name], write)),
     unknownPrice: limits.unknownPrice,
-    maxOpenOrders: count(limits.maxOpenOrders),
-    maxLeverage: text(limits.maxLeverage),
-    maxWrites: count(limits.maxWrites),
     priceBandWithin: text(findBand(limits, undefined)?.within),
     marketBands: evaluateBands(limits, text),
     mode: limits.mode,
   };
-  return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined)) as LimitRules;
+  return omitUndefined(rules) as LimitRules;
 }

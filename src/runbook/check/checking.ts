@@ -5,7 +5,7 @@
 import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { STOP_ROOM } from '../../venue/profile/profile.ts';
-import type { CheckedRunbook, CheckedStep, LimitsDeclaration } from '../checked.ts';
+import type { CheckedRunbook, CheckedStep, LimitAmounts, LimitsDeclaration } from '../checked.ts';
 import type { CheckCode } from '../codes/check.ts';
 import { type Code, makeFinding } from '../codes/codes.ts';
 import { FORBIDDEN_KEYS, type MapNode, type Node } from '../document/nodes.ts';
@@ -41,13 +41,9 @@ const INSTEAD: Readonly<Record<Loop, (id: string) => string>> = {
 };
 
 /** The limits that are the same in every run. */
-interface ConstantLimits {
+interface ConstantLimits extends LimitAmounts<Decimal> {
   readonly markets?: readonly string[];
   readonly sides?: readonly string[];
-  readonly maxOrderSize?: Decimal;
-  readonly maxOrderNotional?: Decimal;
-  readonly maxRunNotional?: Decimal;
-  readonly maxLeverage?: Decimal;
   readonly bands?: readonly { readonly market?: string; readonly around: Decimal; readonly within: Decimal }[];
   readonly mode: NonNullable<LimitsDeclaration['mode']>;
 }

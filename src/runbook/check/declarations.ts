@@ -5,14 +5,15 @@
 
 import type { Decimal } from '../../base/decimal.ts';
 import { omitUndefined } from '../../base/json.ts';
-import type {
-  CheckedRunbook,
-  DeadmanDeclaration,
-  FeedDeclaration,
-  InputDeclaration,
-  LeavesDeclaration,
-  LimitsDeclaration,
-  NamedExpr,
+import {
+  type CheckedRunbook,
+  type DeadmanDeclaration,
+  type FeedDeclaration,
+  type InputDeclaration,
+  type LeavesDeclaration,
+  type LimitsDeclaration,
+  mapLimitAmounts,
+  type NamedExpr,
 } from '../checked.ts';
 import { makeFinding } from '../codes/codes.ts';
 import type { ListNode, MapNode, Node } from '../document/nodes.ts';
@@ -22,7 +23,7 @@ import { suggestWord } from '../foreign-words.ts';
 import { makeRecordType } from '../functions/records.ts';
 import { isMarket } from '../functions/term.ts';
 import { getElementWord, holdsOrders, TYPE_WORDS, VARIABLE_WORDS } from '../functions/type-words.ts';
-import { DURATION, INTEGER, MARKET, MONEY, NUMBER, PRICE, SIDE, SIZE, TEXT } from '../functions/typing.ts';
+import { DURATION, MARKET, NUMBER, PRICE, SIDE, TEXT } from '../functions/typing.ts';
 import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { compareValues, findViolation, formatValue, getElementType, isOrdered } from './inputs.ts';
@@ -227,13 +228,8 @@ export function checkLimits(checking: Checking, node: Node | undefined): LimitsD
   const limits = omitUndefined({
     markets: compileList('markets', MARKET),
     sides: compileList('sides', SIDE),
-    maxOrderSize: compileAmount('max_order_size', SIZE),
-    maxOrderNotional: compileAmount('max_order_notional', MONEY),
-    maxRunNotional: compileAmount('max_run_notional', MONEY),
+    ...mapLimitAmounts((_name, { key, unit }) => compileAmount(key, unit)),
     unknownPrice: getScalarText(node.get('unknown_price')) === 'deny' ? 'deny' : undefined,
-    maxOpenOrders: compileAmount('max_open_orders', INTEGER),
-    maxLeverage: compileAmount('max_leverage', INTEGER),
-    maxWrites: compileAmount('max_writes', INTEGER),
     priceBands: bands?.map(({ market, node: at }) => ({
       ...omitUndefined({ market }),
       around: compiler.compile<Decimal>(at.get('around'), PRICE),
@@ -298,10 +294,7 @@ function evaluateConstantLimits(checking: Checking, limits: LimitsDeclaration): 
     bands,
     markets: all(limits.markets),
     sides: all(limits.sides),
-    maxOrderSize: compiler.evaluateConstant(limits.maxOrderSize),
-    maxOrderNotional: compiler.evaluateConstant(limits.maxOrderNotional),
-    maxRunNotional: compiler.evaluateConstant(limits.maxRunNotional),
-    maxLeverage: compiler.evaluateConstant(limits.maxLeverage),
+    ...mapLimitAmounts((name) => compiler.evaluateConstant(limits[name])),
     mode: limits.mode ?? 'active',
   }) as Checking['limits'];
 }
