@@ -34,7 +34,7 @@ const { tracker } = await playRecord(
     const playback = new Playback(record, { markets, absenceHorizonMs, resume: true, readOn });
     const { venue, clock, log } = playback;
     const running = startRun({ ...setup, plan: '' }, { venue, clock, log, notifier: { send() {} } });
-    playback.commandsTo((command) => running.command(command));
+    playback.drive({ command: (command) => running.command(command) });
     await playback.play(running.done);
     if (!record.chain.end().ok) throw new Error('the journal was changed');
     return log;

@@ -199,7 +199,7 @@ async function live({ text, config, holdMs, diesAfterMs, goesOnMs }: World, isSh
     gate.useBook(tracker);
     const ports = { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } };
     const running = startRun(setup, ports);
-    playback.resumedTo((away) => running.takenUp(away));
+    playback.drive(running);
     await playback.play(running.done);
     states.push(describe({ tracker, gate, alarm, timers: listTimers(playback) }));
     const journal = writer(clock, next, lines);

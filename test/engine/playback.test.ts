@@ -156,10 +156,7 @@ describe('a record', () => {
     const { playback, run } = play(record);
     const came: unknown[] = [];
     const note = (what: unknown) => void came.push([what, playback.clock.now() - START]);
-    playback.commandsTo(note);
-    playback.clockPutTo(note);
-    playback.storeMovedTo(note);
-    playback.resumedTo(note);
+    playback.drive({ command: note, clockPut: note, storeMoved: note, takenUp: note });
     await run();
     expect(came).toEqual([
       [{ command: 'cancel', by: 'ada' }, 1],
@@ -179,9 +176,7 @@ describe('a record', () => {
     const came: unknown[] = [];
     const note = (what: string) => () => void came.push([what, playback.clock.now() - START]);
     for (const afterMs of [10, 20, 50, 95, 101]) playback.clock.at(START + afterMs, note(`timer ${afterMs}`));
-    playback.clockPutTo(note('clock'));
-    playback.resumedTo(note('resumed'));
-    playback.storeMovedTo(note('store'));
+    playback.drive({ clockPut: note('clock'), takenUp: note('resumed'), storeMoved: note('store') });
     await run();
     expect(came).toEqual([
       ['timer 10', 20],
@@ -525,7 +520,7 @@ describe('the process that takes a run over', () => {
     request('b');
     await run();
     const came: unknown[] = [];
-    playback.resumedTo((away) => came.push(away));
+    playback.drive({ takenUp: (away) => came.push(away) });
     const { asked, clock, names } = takeOver(playback, { away: MACHINE, process: { pid: 1 } as never });
     await clock.advanceTo(START + 3_600_001);
     expect(asked).toStrictEqual([

@@ -122,7 +122,7 @@ async function resumeAfter(
     },
     { venue: playback.venue, clock: playback.clock, log: playback.log, notifier: { send() {} } },
   );
-  playback.resumedTo((away) => running.takenUp(away));
+  playback.drive(running);
   await playback.play(running.done);
   time.arrive(() =>
     playback.takeOver({

@@ -21,10 +21,7 @@ export async function replayed(
   };
   const given = protocol.engine?.(parts) ?? parts;
   const running = startRun(given.setup, given.ports);
-  playback.commandsTo((command) => running.command(command));
-  playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
-  playback.storeMovedTo((event) => running.storeMoved(event));
-  playback.resumedTo((away) => running.takenUp(away));
+  playback.drive(running);
   try {
     await playback.play(running.done);
     return undefined;

@@ -233,10 +233,7 @@ export class WorldRun {
     const { venue, clock: playedClock, log } = playback;
     const setup = { ...this.setup, startedAt: first.data.startedAt };
     const running = this.started(setup, { venue, clock: playedClock, log, notifier: { send() {} } }, process);
-    playback.commandsTo((command) => running.command(command));
-    playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
-    playback.storeMovedTo((event) => running.storeMoved(event));
-    playback.resumedTo((awayThen) => running.takenUp(awayThen));
+    playback.drive(running);
     await playback.play(running.done);
     const takeOver = (resolve: (underWay: UnderWay) => void) =>
       process.clock.arrive(() => {

@@ -246,10 +246,7 @@ export class LiveRun {
       notifier: playback.notifier(() => notifier),
       onCrash: this.host.onCrash,
     });
-    playback.commandsTo((command) => running.command(command));
-    playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
-    playback.storeMovedTo((event) => running.storeMoved(event));
-    playback.resumedTo((awayThen) => running.takenUp(awayThen));
+    playback.drive(running);
     await playback.play(running.done);
     const { facts, chain, last } = record;
     if (facts.last !== undefined) this.refuseEnded(facts.last);

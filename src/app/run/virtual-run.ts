@@ -215,10 +215,7 @@ async function playAgain(
     log: playback.log,
     notifier: { send() {} },
   });
-  playback.commandsTo((command) => running.command(command));
-  playback.clockPutTo((wallAheadMs) => running.clockPut(wallAheadMs));
-  playback.storeMovedTo((event) => running.storeMoved(event));
-  playback.resumedTo((away) => running.takenUp(away));
+  playback.drive(running);
   await playback.play(running.done);
 }
 

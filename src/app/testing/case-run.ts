@@ -198,7 +198,7 @@ class Execution {
       log: playback.log,
       notifier: { send() {} },
     });
-    playback.commandsTo((command) => running.command(command));
+    playback.drive({ command: (command) => running.command(command) });
     await playback.play(running.done);
     const gate = this.makeGate(playback.log.tracker);
     for (const entry of this.entries) gate.apply(entry);

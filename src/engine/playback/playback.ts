@@ -14,6 +14,7 @@ import type { EndpointName } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../../venue/port.ts';
 import { FailedBefore } from '../interruption.ts';
 import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
+import type { RunningRun } from '../run.ts';
 import { makeFeedId, toFeedValue, toOutcome, toRequestOutcome } from './answers.ts';
 
 /** What a run that goes on finds at the end of its record. */
@@ -52,6 +53,9 @@ interface WaitingFeed {
   /** Reads it at the takeover, where the record has no answer: each reading is journaled when it is answered. */
   readonly ask: (takeover: Takeover) => void;
 }
+
+/** What a run gets of what happened to it. */
+type PlayedRun = Partial<Pick<RunningRun, 'command' | 'clockPut' | 'storeMoved' | 'takenUp'>>;
 
 /** The live parts that continue the run when the record ends before the run does. */
 export interface Takeover {
@@ -107,10 +111,7 @@ export class Playback {
   private wasRecorded = true;
   /** When the calls that the record leaves open were decided, epoch ms on the clock that takes over. */
   private decidedAt = 0;
-  private onCommand: (command: OperatorCommand) => void = () => {};
-  private onClockPut: (wallAheadMs: number) => void = () => {};
-  private onStoreMoved: (event: DataOf<'store.moved'>['event']) => void = () => {};
-  private onResumed: (away: Away | undefined) => void = () => {};
+  private played: PlayedRun = {};
 
   /** `entries` are taken one by one as they are played, so they need not be in memory together; a resume may leave rounds out. */
   constructor(entries: Iterable<Entry | PassedRounds>, options: PlaybackOptions) {
@@ -134,14 +135,12 @@ export class Playback {
     this.take(first);
   }
 
-  /** `receive` is called where the record has `run.resumed`, and by `takeOver`. */
-  resumedTo(receive: (away: Away | undefined) => void): void {
-    this.onResumed = receive;
-  }
-
-  /** `receive` gets the recorded commands. To be set before the engine starts. */
-  commandsTo(receive: (command: OperatorCommand) => void): void {
-    this.onCommand = receive;
+  /**
+   * Names the run that gets the recorded commands, adjustments of the wall clock, failures of the store and resumes, and the resume
+   * of `takeOver`; what it leaves out is not delivered. To be called before `play`.
+   */
+  drive(played: PlayedRun): void {
+    this.played = played;
   }
 
   /**
@@ -163,16 +162,6 @@ export class Playback {
         });
       },
     };
-  }
-
-  /** `receive` gets the recorded adjustments of the wall clock. */
-  clockPutTo(receive: (wallAheadMs: number) => void): void {
-    this.onClockPut = receive;
-  }
-
-  /** `receive` gets when the recorded process could not reach its store, and when it could again. */
-  storeMovedTo(receive: (event: DataOf<'store.moved'>['event']) => void): void {
-    this.onStoreMoved = receive;
   }
 
   /**
@@ -224,7 +213,7 @@ export class Playback {
     });
     this.clock.switchTo(takeover.clock);
     // Before anything under way continues, as in a replay.
-    this.onResumed(away);
+    this.played.takenUp?.(away);
     for (const [id, { call, settle, attempts }] of [...this.open]) {
       this.open.delete(id);
       void takeover.continueCall(this.markOld(call), attempts).then(settle);
@@ -358,16 +347,16 @@ export class Playback {
         return;
       }
       case 'operator.acted':
-        this.onCommand(entry.data as OperatorCommand);
+        this.played.command?.(entry.data as OperatorCommand);
         return;
       case 'clock.adjusted':
-        this.onClockPut(entry.data.wallAheadMs);
+        this.played.clockPut?.(entry.data.wallAheadMs);
         return;
       case 'store.moved':
-        this.onStoreMoved(entry.data.event);
+        this.played.storeMoved?.(entry.data.event);
         return;
       case 'run.resumed':
-        this.onResumed(entry.data.away);
+        this.played.takenUp?.(entry.data.away);
         this.loseRequests();
         return;
       case 'call.intended':
