@@ -229,6 +229,10 @@ class Path {
     const { step } = record;
     if (this.caller !== undefined && this.isIn('starting')) this.end('starting');
     if (this.caller !== undefined && step.startsWith('finally/') && this.isIn('running')) this.send('STOPPED');
+    // The time of the call was over in `on_error`.
+    if (this.caller !== undefined && step.startsWith('finally/') && this.isIn('on_error'))
+      for (const abandoned of this.over.keys())
+        if (this.child(abandoned) !== undefined) this.end(abandoned, 'cancelled');
     if (record.type !== 'step.decided' || record.data.what !== 'until') this.beginRound(record);
     const owners = listOwners(step);
     if (record.type === 'step.decided' && record.data.what === 'catch') owners.push(step);
@@ -633,7 +637,9 @@ class Path {
 
   private isCancelledAfterwards(): boolean {
     const next = this.segment().find((record) => record.type === 'run.moved' && record.data.from === 'running');
-    return next?.type === 'run.moved' && next.data.event === 'FAILED' && isInterruption(this.runError());
+    // The end of a run that halted in its clean-up has the error of the halt.
+    const isHidden = this.halts(({ data: { from } }) => from !== 'running');
+    return next?.type === 'run.moved' && next.data.event === 'FAILED' && (isHidden || isInterruption(this.runError()));
   }
 
   private halts(counts: (move: RecordOf<'run.moved'>) => boolean): boolean {
