@@ -102,6 +102,21 @@ it('the window is the timeout of the step where that is shorter', async () => {
   expect((ended?.at ?? 0) - (entries[0]?.at ?? 0)).toBeLessThan(13_000);
 });
 
+it('a step that timed out is a time-out, also where the fills of its order are not shown', async () => {
+  const slow = '{type: limit, market: BTC-USD, side: long, size: 0.15, price: 64001}';
+  const thin = { 'BTC-USD': { ...STILL.markets?.['BTC-USD'], depth: '0.001' } };
+  const { report, entries } = await play(
+    `  - id: o\n    place: ${slow}\n    await: filled\n    timeout: 5s\n${OUTPUTS}`,
+    {
+      markets: thin,
+      fillLagMs: 300_000,
+    },
+  );
+  expect(report.error).toMatchObject({ kind: 'timeout' });
+  const alarms = entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
+  expect(alarms).toContain('FillsIncomplete');
+});
+
 describe('an order that is not complete', () => {
   const LATE: SimulatorConfig = {
     fillLagMs: 30_000,

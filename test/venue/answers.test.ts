@@ -479,6 +479,27 @@ describe('readAnswer, refusals', () => {
     expect(flags(read('POST /orders', body, status, headers))).toBe(wanted);
   });
 
+  it.each([
+    'timeout',
+    'time out',
+    'timed out',
+    'internal',
+    'unavailable',
+    'busy',
+    'overloaded',
+    'try again',
+    'retry',
+    'engine',
+    'upstream',
+    'gateway',
+    'server error',
+    'connection',
+    'maintenance',
+  ])('of a venue that says "%s" may have been carried out, also beside words of a decision', (words) => {
+    for (const text of [`system: ${words}`, words.toUpperCase().replaceAll(' ', '_'), `invalid size, ${words}`])
+      expect(flags(read('POST /orders', failure(text), 400, JSON_TYPE))).toBe('doubtful');
+  });
+
   it('reads a success with status 429 as neither success nor refusal', () => {
     expect(read('POST /orders', success([PLACEMENT]), 429)).toEqual({
       kind: 'unreadable',

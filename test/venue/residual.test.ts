@@ -6,7 +6,7 @@ import { stepOrder } from '../../src/venue/order/life.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { OwnOrder } from '../../src/venue/position/opened.ts';
-import { findBeyond, findLeft, isCovering, type LeftSide } from '../../src/venue/position/residual.ts';
+import { findBeyond, findLeft, isCovering, type LeftSide, onlyProtects } from '../../src/venue/position/residual.ts';
 import { fill, record, T0, terms } from './order-samples.ts';
 
 interface Given {
@@ -183,6 +183,21 @@ describe('what is covered', () => {
     expect(findLeft([stop()], DONE)).toMatchObject([{ side: 'long', size: '0', idle: [{ why: 'no_position' }] }]);
     expect(findBeyond(findLeft([stop()], DONE), 'none')).toEqual([]);
   });
+});
+
+describe('a deadman switch that would take nothing but stops away', () => {
+  const held = order({ filled: '1' });
+  const sized = (type: OrderTerms['type'], more: Given = {}) => order({ side: 'short', type, state: 'open', ...more });
+
+  it.each<[string, boolean, readonly OwnOrder[]]>([
+    ['stops alone', true, [held, stop(), sized('stop_market')]],
+    ['a stop and a target that can only close', true, [held, stop(), sized('take_profit')]],
+    ['a stop, and a limit order that would close too', false, [held, stop(), sized('limit')]],
+    ['a stop, and an order that would open', false, [held, stop(), order({ state: 'open' })]],
+    ['a stop larger than the position', false, [held, sized('stop_market', { size: '2' })]],
+    ['a target alone', false, [held, sized('take_profit')]],
+    ['nothing', false, [held]],
+  ])('%s: %s', (_, protects, orders) => expect(onlyProtects(orders)).toBe(protects));
 });
 
 describe('at the end of a run', () => {
