@@ -59,7 +59,7 @@ export class RelayClock implements Clock {
     }
   }
 
-  /** No timer of this clock runs any more: the end of a process, in a test. */
+  /** No timer of this clock runs any more. */
   stop(): void {
     this.stopped = true;
     for (const entry of this.pending) entry.timer.cancel();

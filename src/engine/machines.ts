@@ -3,14 +3,13 @@
  * event goes in, the next state comes out, and the interpreter does what the state asks for. (The machine of an order is in
  * venue/order.) They are never persisted: a resumed run replays their events.
  */
-import {
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  type EventFromLogic,
-  initialTransition,
-  setup,
-  transition,
-} from 'xstate';
+import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, setup, transition } from 'xstate';
+
+type EventOf<T extends string> = T extends string ? { type: T } : never;
+
+export type RunEvent =
+  | ('STARTED' | 'COMPLETED' | 'STOPPED' | 'UNPROTECTED' | 'STOPPED_UNPROTECTED')
+  | ('FAILED' | 'HALTED' | 'DONE' | 'RESUMED');
 
 /**
  * The states of a run. A failure undoes completed steps in reverse before `on_error`. A halt takes the same path, does only
@@ -19,16 +18,7 @@ import {
  */
 export const runMachine = setup({
   types: {
-    events: {} as
-      | { type: 'STARTED' }
-      | { type: 'COMPLETED' }
-      | { type: 'STOPPED' }
-      | { type: 'UNPROTECTED' }
-      | { type: 'STOPPED_UNPROTECTED' }
-      | { type: 'FAILED' }
-      | { type: 'HALTED' }
-      | { type: 'DONE' }
-      | { type: 'RESUMED' },
+    events: {} as EventOf<RunEvent>,
   },
 }).createMachine({
   id: 'run',
@@ -66,20 +56,13 @@ export const runMachine = setup({
     settling: { on: { DONE: 'failed', HALTED: 'halted' } },
   },
 });
-export type RunEvent = EventFromLogic<typeof runMachine>['type'];
+
+export type StepEvent = 'SKIP' | 'BEGIN' | 'OK' | 'RETRY' | 'CATCH' | 'TIMED_OUT' | 'FAIL' | 'HALT';
 
 /** The attempts of a step. RETRY and CATCH are decided from the step's `retry` and `catch`. */
 export const stepMachine = setup({
   types: {
-    events: {} as
-      | { type: 'SKIP' }
-      | { type: 'BEGIN' }
-      | { type: 'OK' }
-      | { type: 'RETRY' }
-      | { type: 'CATCH' }
-      | { type: 'TIMED_OUT' }
-      | { type: 'FAIL' }
-      | { type: 'HALT' },
+    events: {} as EventOf<StepEvent>,
   },
 }).createMachine({
   id: 'step',
@@ -125,7 +108,6 @@ export const stepMachine = setup({
     halted: { tags: 'ended' },
   },
 });
-export type StepEvent = EventFromLogic<typeof stepMachine>['type'];
 
 /**
  * One walk through one of these machines. They have no context and no actions, so the next state depends on state and event

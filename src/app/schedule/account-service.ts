@@ -13,6 +13,7 @@ import { pause, SystemClock, type Timer } from '../../base/clock.ts';
 import { formatSpan, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
+import { createSignal } from '../../engine/waiting.ts';
 import { askHeartbeat } from '../../gateway/live/webhook.ts';
 import type { Entry } from '../../journal/entry.ts';
 import {
@@ -131,8 +132,7 @@ export class AccountService {
   /** Why nothing may be started until a person has looked. */
   private contradiction: string | undefined;
   private stopCause: StopCause | undefined;
-  private askStop: (cause: StopCause) => void = () => {};
-  private readonly stopAsked: Promise<StopCause>;
+  private readonly stopAsked = createSignal<StopCause>();
   private ticker: Timer | undefined;
   private ticks = 0;
   private moreToPrune = false;
@@ -141,12 +141,6 @@ export class AccountService {
 
   constructor(parts: AccountServiceParts) {
     this.parts = parts;
-    this.stopAsked = new Promise((resolve) => {
-      this.askStop = (cause) => {
-        this.stopCause ??= cause;
-        resolve(this.stopCause);
-      };
-    });
   }
 
   /**
@@ -199,9 +193,10 @@ export class AccountService {
     }
   }
 
-  /** Asks it to settle its runs and to release the account. */
+  /** Asks it to settle its runs and to release the account. The first cause counts. */
   stop(cause: StopCause): void {
-    this.askStop(cause);
+    this.stopCause ??= cause;
+    this.stopAsked.resolve(this.stopCause);
   }
 
   getCounts(): ServiceCounts {
@@ -248,7 +243,7 @@ export class AccountService {
     const journalFailed = (message: string) => {
       const then = 'no run sends anything more, and the next process that serves the account resumes the runs';
       log.write('fatal', 'journal_failed', `${makePrintable(message, 500)}: ${then}`);
-      this.askStop({ by: 'the scheduler, whose journal cannot be written', exit: EXIT.halted });
+      this.stop({ by: 'the scheduler, whose journal cannot be written', exit: EXIT.halted });
     };
     const runs = new ScheduledRuns({
       host,
@@ -285,7 +280,7 @@ export class AccountService {
         begun(this.slots, lease.epoch);
         this.tick({ account, runs, scheduler, scheduleStore, heartbeat: buildHeartbeat(account, events) });
       }
-      const cause = await this.stopAsked;
+      const cause = await this.stopAsked.promise;
       log.write('info', 'stopping', `stopping: ${cause.by}`, { running: scheduler.running().length });
       this.ticker?.cancel();
       await scheduler.stop({ command: 'interrupt', by: cause.by });
@@ -358,7 +353,7 @@ export class AccountService {
     const pause = new Promise<void>((resolve) => {
       timer = clock.after(CONTRADICTED_EVERY_MS, resolve);
     });
-    await Promise.race([pause, this.stopAsked]);
+    await Promise.race([pause, this.stopAsked.promise]);
     timer?.cancel();
   }
 

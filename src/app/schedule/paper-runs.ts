@@ -1,6 +1,7 @@
 /** Starts and stops the runs of slots that are on paper. They share one way to the live feeds, which is open while one runs. */
 import type { OperatorCommand } from '../../engine/ports.ts';
 import type { LaunchedRun, RunEnding } from '../../engine/schedule/launcher.ts';
+import { createSignal } from '../../engine/waiting.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { openQuotes, type PaperQuotes, runOnPaper } from '../paper/paper-run.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
@@ -31,22 +32,19 @@ export class PaperRuns {
   start(launch: PaperLaunch): LaunchedRun {
     let command: OperatorCommand | undefined;
     let act: ((command: OperatorCommand, actor: string) => void) | undefined;
-    let settleBegun: (begun: boolean) => void = () => {};
-    const begun = new Promise<boolean>((resolve) => {
-      settleBegun = resolve;
-    });
+    const begun = createSignal<boolean>();
     const done = this.execute(launch, (pass) => {
       act = pass;
       if (command !== undefined) pass(command, 'scheduler');
-      settleBegun(true);
+      begun.resolve(true);
     }).catch((error: unknown): RunEnding => {
       const why = this.parts.describeError(error);
       return act === undefined ? { kind: 'refused', why } : { kind: 'ended', outcome: 'failed', reason: why };
     });
     // Without an effect where it has begun.
-    void done.then(() => settleBegun(false));
+    void done.then(() => begun.resolve(false));
     return {
-      begun,
+      begun: begun.promise,
       done,
       stop: (wanted) => {
         command ??= wanted;

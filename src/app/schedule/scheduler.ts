@@ -7,6 +7,7 @@ import { SystemClock } from '../../base/clock.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import { createSignal } from '../../engine/waiting.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { makeAccountKey } from '../account/account.ts';
 import { EXIT, type ExitCode, UserError } from '../errors.ts';
@@ -82,20 +83,13 @@ export class SchedulerProcess implements AccountServices {
   private endpoints!: EndpointServer;
   private readonly counts = new Map<string, ServiceCounts>();
   private stopCause: StopCause | undefined;
-  private askStop: (cause: StopCause) => void = () => {};
-  private readonly stopAsked: Promise<StopCause>;
+  private readonly stopAsked = createSignal<StopCause>();
   private findObstacle: () => string | undefined = () => undefined;
 
   constructor(parts: SchedulerProcessParts) {
     this.parts = parts;
     this.plans = parts.plans;
     this.log = parts.log;
-    this.stopAsked = new Promise((resolve) => {
-      this.askStop = (cause) => {
-        this.stopCause ??= cause;
-        resolve(this.stopCause);
-      };
-    });
   }
 
   /** Serves until a signal, or until an account cannot be served. */
@@ -162,9 +156,15 @@ export class SchedulerProcess implements AccountServices {
     }
   }
 
+  /** The first cause counts. */
+  private askStop(cause: StopCause): void {
+    this.stopCause ??= cause;
+    this.stopAsked.resolve(this.stopCause);
+  }
+
   /** Serves every account until the process ends; if one cannot be served, all are shut down cleanly. */
   private async serveOwn(standby: boolean): Promise<StopCause> {
-    void this.stopAsked.then((cause) => {
+    void this.stopAsked.promise.then((cause) => {
       for (const service of this.services.values()) service.stop(cause);
     });
     const serve = async (plan: ServedAccount) => {
@@ -182,7 +182,7 @@ export class SchedulerProcess implements AccountServices {
     const ends = await Promise.allSettled(this.plans.map(serve));
     const failure = ends.find((end) => end.status === 'rejected');
     if (failure !== undefined) throw failure.reason;
-    return this.stopAsked;
+    return this.stopAsked.promise;
   }
 
   /** Serves accounts that are shared with the other workers on their store. */
@@ -195,7 +195,7 @@ export class SchedulerProcess implements AccountServices {
     const { url } = this.endpoints;
     this.log.write('info', 'joined', `shares the accounts ${accounts} with other workers`, { maxAccounts, url });
     announce(`shares the accounts ${accounts}, ${maxAccounts} at a time`, url);
-    return worker.serve(this.stopAsked);
+    return worker.serve(this.stopAsked.promise);
   }
 
   private announce(name: string, slots: readonly PlannedSlot[], epoch: number): void {

@@ -8,6 +8,7 @@
  */
 import { SystemClock, type Timer } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
+import { createSignal } from '../../engine/waiting.ts';
 import { Redactor } from '../../gateway/live/redactor.ts';
 import { listSecretVariables, loadSecrets, type Secret } from '../../gateway/live/secret.ts';
 import { LEASE_LIFE_MS } from '../../journal/shared/shared.ts';
@@ -49,8 +50,7 @@ export class Worker {
   private stopCause: StopCause | undefined;
   private timer: Timer | undefined;
   private queueProblem: string | undefined;
-  private crash: (error: unknown) => void = () => {};
-  private readonly crashed: Promise<{ readonly error: unknown }>;
+  private readonly crashed = createSignal<{ readonly error: unknown }>();
 
   /** `maxAccounts`: accounts at a time. Throws a UserError when the accounts are not in one store. */
   constructor(
@@ -77,9 +77,6 @@ export class Worker {
     if (urls.some((other) => other.reveal() !== url.reveal()))
       throw new UserError('the accounts of one worker share one store, but their profiles name different databases');
     this.url = url;
-    this.crashed = new Promise((resolve) => {
-      this.crash = (error) => resolve({ error });
-    });
   }
 
   /** Serves until it is stopped. After an internal error it releases every account, and rejects. */
@@ -107,7 +104,7 @@ export class Worker {
       metronome: this.clock,
     });
     this.tryUnassigned();
-    const ending = await Promise.race([stopAsked, this.crashed]);
+    const ending = await Promise.race([stopAsked, this.crashed.promise]);
     const cause = 'error' in ending ? CRASHED : ending;
     this.stopCause = cause;
     this.timer?.cancel();
@@ -158,7 +155,7 @@ export class Worker {
       return end.exit === EXIT.halted ? FAILED_MS : 0;
     } catch (error) {
       if (error instanceof UserError || error instanceof StoreError) this.reportFailure(plan, error.message);
-      else this.crash(error);
+      else this.crashed.resolve({ error });
       return FAILED_MS;
     }
   }

@@ -7,6 +7,7 @@ import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { RunSetup } from '../../engine/ports.ts';
 import { RunPositions } from '../../engine/positions.ts';
 import { type RunningRun, startRun } from '../../engine/run.ts';
+import { createSignal } from '../../engine/waiting.ts';
 import type { VenueClient } from '../../gateway/client.ts';
 import { LimitFactsFold } from '../../gateway/limits/facts.ts';
 import { SIMULATED_PRICE } from '../../gateway/simulator/simulator.ts';
@@ -63,16 +64,12 @@ export async function runCase(options: CaseRun): Promise<CaseResult> {
 /** One process of the program: after its death none of its pending work runs. */
 class Process {
   readonly clock: Clock & Metronome;
-  readonly died: Promise<'died'>;
+  readonly died = createSignal<'died'>();
   dead = false;
   /** Dies as soon as the next answer is journaled. */
   diesOnceSettled = false;
-  private deliver: () => void = () => {};
 
   constructor(base: Clock & Metronome) {
-    this.died = new Promise((resolve) => {
-      this.deliver = () => resolve('died');
-    });
     const whileAlive = (turn: () => void) => () => {
       if (!this.dead) turn();
     };
@@ -89,7 +86,7 @@ class Process {
 
   die(): void {
     this.dead = true;
-    this.deliver();
+    this.died.resolve('died');
   }
 }
 
@@ -142,7 +139,7 @@ class Execution {
       this.life = await this.begin();
       for (;;) {
         const { process, running }: Life = this.life;
-        const ending = await this.clock.runUntil(Promise.race([running.done, process.died]));
+        const ending = await this.clock.runUntil(Promise.race([running.done, process.died.promise]));
         if (ending !== 'died') break;
         await this.clock.advanceTo(this.clock.now() + this.downMs);
         this.life = await this.resume();
