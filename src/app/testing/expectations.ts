@@ -12,15 +12,17 @@ import { isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
 import { formatRequestName } from './file/request-names.ts';
 import {
-  type Bound,
   type Expectations,
+  fitsBounds,
+  formatBounds,
   isMeant,
+  MONEY_SUMS,
   type Plain,
   type RequestPattern,
   type RequestRun,
   type WordRun,
 } from './file/test-case.ts';
-import { checkPosition, checkSum, MONEY_SUMS } from './money.ts';
+import { checkPosition, checkSum } from './money.ts';
 import { isSameValue } from './venue/rules.ts';
 import type { Sent } from './venue/venue.ts';
 
@@ -103,8 +105,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   steps({ steps }, { report }, fail) {
     if (steps === undefined) return;
     const ran = report.steps.flatMap(({ id, outcome }) => (id === undefined || outcome === 'skipped' ? [] : [id]));
-    if (!followsWords(steps.value, ran))
-      fail(steps.span, formatWords(steps.value), ran.length === 0 ? 'none' : formatRuns(ran));
+    if (!followsWords(steps.value, ran)) fail(steps.span, formatWords(steps.value), formatRuns(ran));
   },
 
   requests({ requests }, { sent }, fail) {
@@ -116,7 +117,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const found = compared.map(nameRequest);
     const expected = requests.value.flatMap(({ times, text }) => Array.from({ length: times }, () => text));
     const where = ` (from the ${formatOrdinal(at + 1)} on: ${expected[at] ?? 'nothing more'} expected, ${found[at] ?? 'nothing more'} found)`;
-    fail(requests.span, formatRuns(expected), `${found.length === 0 ? 'none' : formatRuns(found)}${where}`);
+    fail(requests.span, formatRuns(expected), `${formatRuns(found)}${where}`);
   },
 
   requests_exactly({ requestsExactly = [] }, { sent }, fail) {
@@ -197,22 +198,21 @@ const CHECKS: Readonly<Record<string, Check>> = {
   elapsed({ elapsed }, { report }, fail) {
     if (elapsed === undefined) return;
     const ms = measureElapsed(report);
-    if (!elapsed.value.every((bound) => holds(bound, ms)))
+    if (!fitsBounds(elapsed.value, (bound) => ms - bound))
       fail(elapsed.span, formatBounds(elapsed.value), writeDuration(ms));
   },
 
   tokens({ tokens }, { report }, fail) {
     if (tokens === undefined) return;
     const { used } = report.tokens;
-    if (!tokens.value.every((bound) => holds(bound, used))) fail(tokens.span, formatBounds(tokens.value), String(used));
+    if (!fitsBounds(tokens.value, (bound) => used - bound)) fail(tokens.span, formatBounds(tokens.value), String(used));
   },
 
   deadman({ deadman }, { report }, fail) {
     if (deadman === undefined) return;
     const renewals = deadman.value.some(({ word }) => word === 'renewed');
     const found = report.deadman.map(({ event }) => event).filter((event) => renewals || event !== 'renewed');
-    if (!followsWords(deadman.value, found))
-      fail(deadman.span, formatWords(deadman.value), found.length === 0 ? 'none' : formatRuns(found));
+    if (!followsWords(deadman.value, found)) fail(deadman.span, formatWords(deadman.value), formatRuns(found));
   },
 
   position: (expect, { report }, fail) => checkPosition(expect, report, fail),
@@ -254,23 +254,6 @@ function followsWords(expected: readonly WordRun[], found: readonly string[]): b
     while (many && found[at] === word) at += 1;
   }
   return at === found.length;
-}
-
-function holds({ operator, value }: Bound<number>, found: number): boolean {
-  switch (operator) {
-    case '<':
-      return found < value;
-    case '<=':
-      return found <= value;
-    case '>':
-      return found > value;
-    case '>=':
-      return found >= value;
-    case '=':
-      return found === value;
-    default:
-      return operator satisfies never;
-  }
 }
 
 /** Compares maps in part, lists as a whole, decimals by value. */
@@ -334,10 +317,6 @@ function formatPlain(value: Plain): string {
 
 function formatWords(words: readonly WordRun[]): string {
   return words.length === 0 ? 'none' : words.map(({ word, many }) => (many ? `${word}*` : word)).join(', ');
-}
-
-function formatBounds(bounds: readonly Bound<number>[]): string {
-  return bounds.map(({ text }) => text).join(', ');
 }
 
 /** `POST /orders limit x5, PUT /orders`. */

@@ -2,11 +2,7 @@
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
 import type { RunReport } from '../../report/folds/run.ts';
-import type { Bound, Expectations } from './file/test-case.ts';
-
-/** Sums over the markets of the run, quote currency. */
-export const MONEY_SUMS = ['realized', 'unrealized', 'fees', 'net', 'slippage'] as const;
-type MoneySum = (typeof MONEY_SUMS)[number];
+import { type Expectations, fitsBounds, formatBounds, MONEY_SUMS, type MoneySum } from './file/test-case.ts';
 
 /** What a case asks for, as it was found. */
 export type MoneyFound = { readonly position?: Readonly<Record<string, DecimalString>> } & Readonly<
@@ -18,8 +14,8 @@ type Fail = (span: Span, expected: string, found: string) => void;
 export function checkPosition({ position = [] }: Expectations, { money }: RunReport, fail: Fail): void {
   for (const { value, span } of position) {
     const found = getPosition(money, value.market);
-    if (!value.bounds.every((bound) => holdsFor(bound, decimal(found))))
-      fail(span, `${value.market}: ${formatTexts(value.bounds)}`, `${value.market}: ${found}`);
+    if (!fitsBounds(value.bounds, (bound) => decimal(found).comparedTo(bound)))
+      fail(span, `${value.market}: ${formatBounds(value.bounds)}`, `${value.market}: ${found}`);
   }
 }
 
@@ -30,8 +26,8 @@ export function checkSum(
     const expected = expect[name];
     if (expected === undefined) return;
     const found = sumUp(report.money, name);
-    if (found === undefined || !expected.value.every((bound) => holdsFor(bound, decimal(found))))
-      fail(expected.span, formatTexts(expected.value), found ?? 'none: the run saw no price for it');
+    if (found === undefined || !fitsBounds(expected.value, (bound) => decimal(found).comparedTo(bound)))
+      fail(expected.span, formatBounds(expected.value), found ?? 'none: the run saw no price for it');
   };
 }
 
@@ -59,13 +55,4 @@ function sumUp(money: RunReport['money'], name: MoneySum): DecimalString | undef
   const values = markets.map((market) => (name === 'unrealized' && market.position === '0' ? '0' : market[name]));
   if (values.some((value) => value === undefined)) return undefined;
   return formatDecimal(values.reduce((sum, value) => sum.plus(decimal(value ?? '0')), new Decimal(0)));
-}
-
-function holdsFor({ operator, value }: Bound<Decimal>, found: Decimal): boolean {
-  const order = found.comparedTo(value);
-  return { '<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0, '=': order === 0 }[operator];
-}
-
-function formatTexts(bounds: readonly Bound<Decimal>[]): string {
-  return bounds.map(({ text }) => text).join(', ');
 }

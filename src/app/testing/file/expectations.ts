@@ -10,7 +10,16 @@ import { type ListNode, type MapNode, type Node, readExactData } from '../../../
 import { readScalarText, readTexts } from './nodes.ts';
 import { parseRequestPattern, parseRequestRun } from './request-names.ts';
 import { REQUEST_NAMES } from './schema.ts';
-import type { Bound, Expectations, Expected, Plain, RequestPattern, RequestRun, WordRun } from './test-case.ts';
+import {
+  type Bound,
+  type Expectations,
+  type Expected,
+  MONEY_SUMS,
+  type Plain,
+  type RequestPattern,
+  type RequestRun,
+  type WordRun,
+} from './test-case.ts';
 
 const AMOUNT = 'a number, such as 0, `> 10` or `>= -5, < 5`';
 
@@ -68,7 +77,7 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
     ...item('deadman', (value) => readDeadmanWords(value, report)),
     ...Object.assign(
       {},
-      ...(['realized', 'unrealized', 'fees', 'net', 'slippage'] as const).map((name) =>
+      ...MONEY_SUMS.map((name) =>
         item(name, (value, span) => readBounds(readScalarText(value), parseDecimal, span, AMOUNT, report)),
       ),
     ),

@@ -120,6 +120,13 @@ export interface RequestRun {
   readonly text: string;
 }
 
+/** How often a request is sent. */
+interface RequestCount {
+  readonly pattern: RequestPattern;
+  readonly count: number;
+  readonly text: string;
+}
+
 /** A word of a sequence; `many` for one or more in a row. */
 export interface WordRun {
   readonly word: string;
@@ -134,7 +141,11 @@ export interface Bound<T> {
 
 export type Plain = null | boolean | string | readonly Plain[] | { readonly [key: string]: Plain };
 
-export interface Expectations {
+/** Sums over the markets of the run, quote currency. */
+export const MONEY_SUMS = ['realized', 'unrealized', 'fees', 'net', 'slippage'] as const;
+export type MoneySum = (typeof MONEY_SUMS)[number];
+
+export interface Expectations extends Readonly<Partial<Record<MoneySum, Expected<readonly Bound<Decimal>[]>>>> {
   /** That the run holds to what must hold of every run. */
   readonly sound?: Expected<string>;
   readonly outcome?: Expected<string>;
@@ -142,16 +153,8 @@ export interface Expectations {
   readonly error?: Expected<{ readonly kind?: string; readonly message?: string; readonly step?: string }>;
   readonly steps?: Expected<readonly WordRun[]>;
   readonly requests?: Expected<readonly RequestRun[]>;
-  readonly requestsExactly?: readonly Expected<{
-    readonly pattern: RequestPattern;
-    readonly count: number;
-    readonly text: string;
-  }>[];
-  readonly atLeast?: readonly Expected<{
-    readonly pattern: RequestPattern;
-    readonly count: number;
-    readonly text: string;
-  }>[];
+  readonly requestsExactly?: readonly Expected<RequestCount>[];
+  readonly atLeast?: readonly Expected<RequestCount>[];
   readonly never?: readonly Expected<{ readonly pattern: RequestPattern; readonly text: string }>[];
   readonly outputs?: readonly Expected<{ readonly name: string; readonly value: Plain }>[];
   readonly orders?: readonly Expected<Readonly<Record<string, string>>>[];
@@ -161,17 +164,23 @@ export interface Expectations {
   readonly deadman?: Expected<readonly WordRun[]>;
   /** Net size by market, base currency. */
   readonly position?: readonly Expected<{ readonly market: string; readonly bounds: readonly Bound<Decimal>[] }>[];
-  /** Sums over the markets, quote currency. */
-  readonly realized?: Expected<readonly Bound<Decimal>[]>;
-  readonly unrealized?: Expected<readonly Bound<Decimal>[]>;
-  readonly fees?: Expected<readonly Bound<Decimal>[]>;
-  readonly net?: Expected<readonly Bound<Decimal>[]>;
-  readonly slippage?: Expected<readonly Bound<Decimal>[]>;
 }
 
 /** Whether a request matches a pattern. */
 export function isMeant(pattern: RequestPattern, name: string, type: string | undefined): boolean {
   return pattern.endpoint === name && (pattern.type === undefined || pattern.type === type);
+}
+
+/** Whether a value fits every bound; `compare` gives its order to the value of a bound: below 0, 0, or above. */
+export function fitsBounds<T>(bounds: readonly Bound<T>[], compare: (bound: T) => number): boolean {
+  return bounds.every(({ operator, value }) => {
+    const order = compare(value);
+    return { '<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0, '=': order === 0 }[operator];
+  });
+}
+
+export function formatBounds<T>(bounds: readonly Bound<T>[]): string {
+  return bounds.map(({ text }) => text).join(', ');
 }
 
 export function isInRange(range: CallRange | undefined, call: number): boolean {
