@@ -18,6 +18,10 @@ interface Range {
 export interface OwnFilled {
   readonly range: Range;
   readonly unread: readonly string[];
+  /** What of it closed positions that were not the run's: with it the range is what the run holds. */
+  readonly closedOfOthers?: Decimal;
+  /** What position stops closed beyond what is known to be held, long positive. */
+  readonly byStops?: Decimal;
 }
 
 /** A list of fills without gaps, from `sinceUs` until it was read; of one market, or of all. */
@@ -63,8 +67,7 @@ export class HeldPositions {
       const others = this.listOthers(market, isOwn).filter((fill) => !isCounted(fill));
       const filled = own.get(market);
       if (filled === undefined && others.length === 0) continue;
-      const { range, unread } = filled ?? { range: FLAT, unread: [] };
-      facts[market] = buildFact(range, unread, others, this.findList(market, now));
+      facts[market] = buildFact(filled ?? { range: FLAT, unread: [] }, others, this.findList(market, now));
     }
     return facts;
   }
@@ -126,17 +129,19 @@ interface FillsQuery {
 }
 
 function buildFact(
-  own: Range,
-  unread: readonly string[],
+  { range: own, unread, closedOfOthers = ZERO, byStops = ZERO }: OwnFilled,
   others: readonly FillRecord[],
   list: WholeList | undefined,
 ): PositionFact {
   const listed = list === undefined ? others : others.filter(({ timestamp }) => timestamp >= list.sinceUs);
   const withOthers = listed.reduce((range, { side, size }) => shiftRange(range, signSize(side, size)), own);
+  const held = shiftRange(own, closedOfOthers);
+  // A position stop cannot open: where it closed more than was known, a list may lack what others held before.
+  const unlisted = shiftRange(withOthers, byStops.negated());
   // Without a complete list both are possible: fills of others are neither ignored nor netted against our own.
-  const possible = list === undefined ? spanRange(own, withOthers) : withOthers;
-  const proven = list === undefined ? own : withOthers;
-  const certain = proven.least.isPositive() ? proven.least : proven.most.isNegative() ? proven.most : FLAT.least;
+  const possible = spanRange(list === undefined ? spanRange(own, held) : unlisted, withOthers);
+  const certain =
+    list === undefined ? nearestZero(held) : pickNearerZero(nearestZero(withOthers), nearestZero(unlisted));
   return {
     least: formatDecimal(possible.least),
     most: formatDecimal(possible.most),
@@ -145,7 +150,19 @@ function buildFact(
   };
 }
 
-const FLAT: Range = { least: new Decimal(0), most: new Decimal(0) };
+/** The part of a range that is certain. */
+function nearestZero({ least, most }: Range): Decimal {
+  return least.isPositive() ? least : most.isNegative() ? most : ZERO;
+}
+
+/** Of two positions the one nearer to zero; 0 where they are on different sides. */
+export function pickNearerZero(one: Decimal, other: Decimal): Decimal {
+  if (!one.times(other).gt(0)) return ZERO;
+  return one.abs().lt(other.abs()) ? one : other;
+}
+
+const ZERO = new Decimal(0);
+const FLAT: Range = { least: ZERO, most: ZERO };
 
 export function flatRange(): Range {
   return FLAT;

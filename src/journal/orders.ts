@@ -4,11 +4,12 @@
  * nothing itself.
  */
 
-import type { DecimalString } from '../base/decimal.ts';
+import { type Decimal, type DecimalString, decimal, formatDecimal } from '../base/decimal.ts';
 import { PassingMap } from '../base/passing-map.ts';
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import {
   createOrder,
+  isPositionStop,
   type OrderAlarm,
   type OrderContext,
   type OrderEvent,
@@ -16,7 +17,8 @@ import {
   type OrderSnapshot,
   type OrderWant,
 } from '../venue/order/context.ts';
-import { isComplete, stepOrder, toObservation } from '../venue/order/life.ts';
+import { computeShortfall } from '../venue/order/fills.ts';
+import { getExposure, isComplete, isEndUnseen, stepOrder, toObservation } from '../venue/order/life.ts';
 import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import { OpenedPosition } from '../venue/position/opened.ts';
@@ -100,6 +102,8 @@ export class OrderTracker {
   private readonly intended = new PassingMap<string, DataOf<'call.intended'>>();
   private readonly held = new HeldPositions();
   private readonly opened = new Map<string, OpenedPosition>();
+  /** The stops of which it was said that they closed more than the run held. */
+  private readonly beyond = new Set<object>();
   private readonly waitingListeners = new Set<(waiting: DataOf<'call.waiting'>) => void>();
   private readonly settledListeners = new Set<(call: SettledCall) => void>();
   private readonly changeListeners = new Set<(change: TrackerChange) => void>();
@@ -353,14 +357,50 @@ export class OrderTracker {
     const { venueId } = snapshot.context;
     if (venueId !== undefined && !this.byVenueId.has(venueId)) this.byVenueId.set(venueId, order);
     if (from !== to) order.history.push({ at: event.at, from, to, event: event.type });
-    if (from === to && alarms.length === 0 && wants.length === 0) return;
-    changes.push({ order, from, to, event: event.type, alarms, wants });
+    if (from !== to || alarms.length > 0 || wants.length > 0)
+      changes.push({ order, from, to, event: event.type, alarms, wants });
+    this.checkStops(order.intent.market, event, changes);
+  }
+
+  /**
+   * Raises the alarm of a position stop that has closed more than the run held, once it has ended, and orders of the other side that
+   * work or are not read to their end cannot have filled the rest unseen.
+   */
+  private checkStops(market: string, { type: event }: OrderEvent, changes: TrackerChange[]): void {
+    const position = this.getOpened(market);
+    for (const { order: stop, size } of position.listBeyond()) {
+      const order = this.byClientId.get(stop.intent.clientOrderId);
+      if (order === undefined || this.beyond.has(order) || !isTerminal(order.snapshot.state) || !position.hasOwn)
+        continue;
+      const mayHave = [...this.unended]
+        .filter(({ intent }) => intent.market === market && intent.side !== order.intent.side)
+        .reduce((sum, each) => sum.plus(countUnseen(each)), decimal('0'));
+      if (size.lte(mayHave)) continue;
+      this.beyond.add(order);
+      const { filled } = getExposure(order.snapshot);
+      const detail = {
+        market,
+        filled,
+        held: computeShortfall(filled, formatDecimal(size)),
+        beyond: formatDecimal(size),
+      };
+      const { state } = order.snapshot;
+      changes.push({ order, from: state, to: state, event, alarms: [{ alarm: 'StopClosedMore', detail }], wants: [] });
+    }
   }
 }
 
 /** Whether more, or other fills are known to be filled. */
 function hasTraded(before: OrderContext, after: OrderContext): boolean {
   return before.fills !== after.fills || before.filled !== after.filled || before.recordFilled !== after.recordFilled;
+}
+
+/** What an order may have filled that nothing has shown, base currency. */
+function countUnseen({ intent, snapshot }: TrackedOrder): Decimal {
+  if (isPositionStop(intent)) return decimal('0');
+  const { filled, worstRemaining } = getExposure(snapshot);
+  const { authorised, size } = snapshot.context;
+  return decimal(isEndUnseen(snapshot) ? computeShortfall(authorised ?? size, filled) : worstRemaining);
 }
 
 /** Maps the outcome of a POST to its order's event. An order that was not sent, or was rate limited, may be sent again. */

@@ -114,6 +114,23 @@ it('buys back nothing of what its stop has closed beyond its own', async () => {
   const played = await play(`${LONG}${near}  - wait: 30s\n${CLOSE}`, { config: { markets, account: { positions } } });
   expect(listOrders(played).slice(-2)).toEqual(['market long closed', 'stop_loss short closed']);
   expect([played.report.outcome, played.report.residual]).toEqual(['succeeded', []]);
+  const alarms = played.entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data] : []));
+  const detail = { market: 'BTC-USD', filled: '0.4', held: '0.1', beyond: '0.3' };
+  expect(alarms).toMatchObject([{ alarm: 'StopClosedMore', detail }]);
+});
+
+it('counts what only the record of a stop shows after what was bought before: fills come late', async () => {
+  const points = [
+    { afterMs: 0, price: '64000' },
+    { afterMs: 100_000, price: '63500' },
+  ];
+  const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+  const markets = { 'BTC-USD': { ...market, path: { kind: 'points', points } } } as const;
+  const near = STOP.replace('60000', '63600');
+  const steps = `${LONG}${near}${LONG}  - wait: 65s\n${CLOSE}`;
+  const played = await play(steps, { config: { markets, fillLagMs: 20_000 } });
+  expect(listOrders(played)).toEqual(['market long closed', 'stop_loss short closed', 'market long closed']);
+  expect(isFlat(played)).toBe(true);
 });
 
 it('leaves the orders and positions of other markets alone', async () => {

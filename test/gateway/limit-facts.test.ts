@@ -300,6 +300,46 @@ describe('the position', () => {
   });
 });
 
+describe('a position stop that closes more than the run held', () => {
+  const stop = { ...SHORT, type: 'stop_loss', size: '1', trigger: '90' } as const;
+  const shown = { side: 'short', order_type: 'stop_loss' } as const;
+  const closed = () =>
+    new Story()
+      .placed(1)
+      .shown(1, 'closed', { total_filled_size: '10' })
+      .placed(2, stop)
+      .shown(2, 'closed', { ...shown, total_filled_size: '30' });
+
+  it('leaves nothing that an order could reduce', () => {
+    expect(closed().asks({ size: '1' }, { mode: 'reducing' })).toContain('position=0,');
+    const capped = { maxOrderNotional: '99', selfMatch: 'allow' } as const;
+    expect(closed().asks({ size: '20', allow: 'reduce' }, capped)).toContain('NOTIONAL_EXCEEDS_MAX_PER_ORDER');
+  });
+  it('does not hide what the run opens afterwards: it can be closed, and counts in the limits', () => {
+    const story = closed().placed(3).shown(3, 'closed', { total_filled_size: '10' });
+    expect(story.asks({ ...SHORT, size: '10' }, { mode: 'reducing' })).toBe('ok');
+    expect(story.asks({ ...SHORT, size: '10.1' }, { mode: 'reducing' })).toContain('position=10,');
+    expect(story.asks({ size: '1' }, { maxPosition: '10', selfMatch: 'allow' })).toContain('position=11,');
+  });
+  it('shows that a list of the fills lacks what others held', () => {
+    const list = { p_limit: 9, p_page: 0, p_order: 'ASC', start_time: T0 * 1000 - DAY_US };
+    const story = closed().listed(list, []);
+    expect(story.asks({ size: '1' }, { mode: 'reducing' })).toContain('position=0,');
+    const whole = closed().listed(list, [theirs(1, 'long', '20'), theirs(2, 'long', '3')]);
+    expect(whole.asks({ ...SHORT, size: '3' }, { mode: 'reducing' })).toBe('ok');
+    expect(whole.asks({ ...SHORT, size: '3.1' }, { mode: 'reducing' })).toContain('position=3,');
+  });
+});
+
+describe('an order that closed what a list had proven', () => {
+  it('leaves nothing to reduce when the list proves nothing any more', () => {
+    const page = { p_limit: 9, p_page: 0, p_order: 'ASC', start_time: T0 * 1000 - DAY_US };
+    const story = new Story().listed(page, [theirs(1, 'long', '3')]).placed(1, { ...SHORT, size: '3' });
+    story.shown(1, 'closed', { side: 'short', size: '0', initial_size: '3', total_filled_size: '3' }).wait(121_000);
+    expect(story.asks({ size: '3' }, { mode: 'reducing' })).toContain('position=0,');
+  });
+});
+
 describe('the proof of a position', () => {
   const rules: LimitRules = { mode: 'reducing' };
   const page = { p_limit: 2, p_page: 0, p_order: 'ASC', start_time: T0 * 1000 - DAY_US };

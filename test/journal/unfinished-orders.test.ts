@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findMissing } from '../../src/engine/orders/completion.ts';
 import { RunPositions } from '../../src/engine/positions.ts';
 import type { Entry } from '../../src/journal/entry.ts';
@@ -22,6 +22,7 @@ const KINDS = [
 /** Orders of a run, numbered from 0, whose records and fills arrive in any sequence. */
 class Orders {
   readonly tracker = new OrderTracker();
+  readonly alarms: string[] = [];
   private calls = 0;
   private now = T0;
 
@@ -70,7 +71,10 @@ class Orders {
   }
   private append(type: string, data: object): void {
     this.now += 4000;
-    this.tracker.apply({ type, data, at: this.now, step: 'steps/o' } as unknown as Entry);
+    const changes = this.tracker.apply({ type, data, at: this.now, step: 'steps/o' } as unknown as Entry);
+    for (const { order, alarms } of changes)
+      for (const { alarm, detail } of alarms)
+        this.alarms.push([order.intent.clientOrderId, alarm, detail['beyond']].join(' '));
   }
 }
 
@@ -143,4 +147,59 @@ it('cost what has changed: what is held is known without a look at the orders be
   orders.sweep();
   expect(orders.tracker.get('rb20')?.snapshot.state).toBe('canceling');
   expect(orders.tracker.countsReadings).toBe(false);
+});
+
+describe('a position stop that closed more than the run held', () => {
+  /** Orders 0 and 10 buy in the market in which order 4 is the stop. */
+  const ENTRY = 0;
+  const STOP = 4;
+  const LADDER = 10;
+
+  function makeOrders(filled: string): Orders {
+    const orders = new Orders();
+    for (const number of [ENTRY, STOP]) orders.place(number, true);
+    if (filled !== '0') {
+      orders.fill(ENTRY, filled);
+      orders.show(ENTRY, 'closed', filled);
+    }
+    return orders;
+  }
+
+  it('is an alarm once it has ended, once', () => {
+    const orders = makeOrders('0.1');
+    orders.fill(STOP, '0.1');
+    orders.fill(STOP, '0.2');
+    expect(orders.alarms).toEqual([]);
+    orders.show(STOP, 'closed', '0.3');
+    orders.show(STOP, 'closed', '0.3');
+    expect(orders.alarms).toEqual(['rb4 StopClosedMore 0.2']);
+  });
+
+  it('is none while an order of the other side may have filled unseen, nor where it shows that it has', () => {
+    const orders = makeOrders('0.1');
+    orders.place(LADDER, true);
+    orders.show(LADDER, 'open', '0');
+    orders.show(STOP, 'closed', '0.3');
+    expect(orders.alarms).toEqual([]);
+    orders.fill(LADDER, '0.2', 30_000);
+    orders.show(LADDER, 'closed', '0.2');
+    expect(orders.alarms).toEqual([]);
+  });
+
+  it('is one as soon as those orders have ended without it', () => {
+    const orders = makeOrders('0.1');
+    orders.place(LADDER, true);
+    orders.show(STOP, 'closed', '0.3');
+    orders.cancel(LADDER);
+    expect(orders.alarms).toEqual([]);
+    orders.show(LADDER, 'canceled', '0');
+    expect(orders.alarms).toEqual(['rb4 StopClosedMore 0.2']);
+  });
+
+  it('is none where the run has opened nothing: it protects the position of others', () => {
+    const orders = makeOrders('0');
+    orders.show(ENTRY, 'canceled', '0');
+    orders.show(STOP, 'closed', '0.3');
+    expect(orders.alarms).toEqual([]);
+  });
 });

@@ -6,7 +6,7 @@
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { PassingMap } from '../../base/passing-map.ts';
 import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
-import { HeldPositions } from '../../journal/held-positions.ts';
+import { HeldPositions, pickNearerZero } from '../../journal/held-positions.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
 import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import {
@@ -278,7 +278,9 @@ export class LimitFactsFold {
           // A position that neither the venue's list nor a person has shown proves no order to reduce: what the run itself holds does,
           // as far as other runs hold nothing against it.
           const own = facts.positions[market]?.certain ?? '0';
-          const certain = sums.isProven(market) ? fact.certain : pickNearerZero(own, fact.certain);
+          const certain = sums.isProven(market)
+            ? fact.certain
+            : formatDecimal(pickNearerZero(decimal(own), decimal(fact.certain)));
           const isPriced = market === call.intent?.market && (facts.reference ?? facts.marketPrice) !== undefined;
           const price = isPriced ? undefined : (facts.lastPrices?.[market] ?? sums.findLastPrice(market));
           return [
@@ -399,13 +401,6 @@ export class LimitFactsFold {
       }
     }
   }
-}
-
-/** Of two positions the one nearer to zero; 0 where they are on different sides. */
-function pickNearerZero(one: DecimalString, other: DecimalString): DecimalString {
-  const [a, b] = [decimal(one), decimal(other)];
-  if (!a.times(b).gt(0)) return '0';
-  return a.abs().lt(b.abs()) ? one : other;
 }
 
 /** The largest notional that a position may have at a price. */

@@ -79,7 +79,12 @@ export class OwnOrders {
   /** What the orders filled, by market. */
   listFilled(): ReadonlyMap<string, OwnFilled> {
     this.update();
-    return new Map([...this.byMarket].map(([market, orders]) => [market, rangeOf(orders)]));
+    return new Map(
+      [...this.byMarket].map(([market, orders]) => {
+        const { net, byStops } = this.tracker.getOpened(market);
+        return [market, { ...rangeOf(orders), closedOfOthers: net.minus(orders.filled), byStops }];
+      }),
+    );
   }
 
   /**

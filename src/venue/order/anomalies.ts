@@ -52,7 +52,7 @@ function contradict(draft: Draft, event: OrderEvent): void {
   const { order, from } = draft;
   const foreign = isForeign(order, event);
   if (event.type === 'FILL' && !foreign) bookFillOfOrder(draft, event.fill);
-  if (isObservation(event) && !foreign) takeFilled(draft, event.record, true);
+  if (isObservation(event) && !foreign) takeFilled(draft, event.record, event.at, true);
   if (event.type === 'P_UNKNOWN_STATUS' && !foreign) {
     order.venueId ??= event.record.id;
     order.unknownStatus = { status: event.record.status, since: order.unknownStatus?.since ?? event.at };

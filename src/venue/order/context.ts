@@ -168,6 +168,8 @@ export interface OrderContext {
   readonly filled: DecimalString;
   /** The largest filled size in any record. */
   readonly recordFilled: DecimalString;
+  /** When a record showed that size first, epoch ms. */
+  readonly recordFilledAt?: number | undefined;
   /** The part of the size in force that is not filled yet; `0` for stop_loss and take_profit until a record has given a size. */
   readonly remaining: DecimalString;
   readonly overfilled: boolean;
@@ -216,6 +218,8 @@ export const ORDER_ALARMS = {
   StopNotTightened: 'a tighter stop could not be placed: the one that works stays where it is',
   StopNotPutBack:
     'an exit failed, and the stop that it had cancelled could not be placed again: THE POSITION HAS NO STOP',
+  StopClosedMore:
+    'a position stop closed more than the run held: it closes the position of the account, and what others held of it is gone too',
   ExternalChange: 'the terms changed without an amend of ours',
   ExternalAction: 'the venue liquidated the position',
   AmendLost: 'the venue acknowledged an amend, and the old terms remain',

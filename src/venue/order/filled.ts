@@ -11,9 +11,10 @@ import { showsSize } from './guards.ts';
 import { isTerminal } from './states.ts';
 
 /** A filled size only grows, so the largest in any record is right, however late it was read. */
-export function takeFilled(draft: Draft, record: OrderRecord, outdated = false): void {
+export function takeFilled(draft: Draft, record: OrderRecord, at: number, outdated = false): void {
   const { order } = draft;
   const before = order.recordFilled;
+  if (exceeds(record.total_filled_size, before)) order.recordFilledAt = at;
   order.recordFilled = pickLarger(before, record.total_filled_size);
   if (!outdated && !exceeds(before, record.total_filled_size)) order.lastRecord = record;
   updateRemaining(order);

@@ -238,7 +238,7 @@ function observe(draft: Draft, event: Observation): void {
     resolveCancel(order, 'external', event.at);
   }
   if (!outdated && showsTrigger(order, record)) order.triggered = true;
-  takeFilled(draft, record, outdated);
+  takeFilled(draft, record, event.at, outdated);
   if (to === 'rejected' && !isZeroDecimal(order.recordFilled) && isZeroDecimal(order.filled)) {
     raise(draft, 'RejectedWithFill', { recordFilled: order.recordFilled });
   }

@@ -86,10 +86,19 @@ export class OpenedPosition {
     return this.last.byStops;
   }
 
-  /** What a position stop closed beyond what the run and, as far as it was proven, the account held. */
-  getBeyond(order: OwnOrder): Decimal {
-    const trades = this.byOrder.get(order)?.trades ?? [];
-    return trades.reduce((sum, { after }) => sum.plus(after.beyond), ZERO);
+  /** The position stops that closed more than the run and, as far as it was proven, the account held, and by how much. */
+  listBeyond(): readonly { readonly order: OwnOrder; readonly size: Decimal }[] {
+    if (this.byStops.isZero()) return [];
+    return [...this.byOrder].flatMap(([order, { trades }]) => {
+      if (!isPositionStop(order.intent)) return [];
+      const size = trades.reduce((sum, { after }) => sum.plus(after.beyond), ZERO);
+      return size.isZero() ? [] : [{ order, size }];
+    });
+  }
+
+  /** Whether an order that can open has filled: a run without one protects a position of others, and its stops close nothing else. */
+  get hasOwn(): boolean {
+    return this.trades.some(({ order }) => !isPositionStop(order.intent));
   }
 
   /** Takes in an order as it is now; the first time in the order of the intents. */
@@ -160,14 +169,18 @@ function addTrade(before: Sum, { order, size }: Pick<Trade, 'order' | 'size'>, i
   return { net: before.net.plus(signed(own.plus(rest))), besideNet, closed, byStops, beyond };
 }
 
-/** The fills of an order by their times; what only a record shows comes after them. */
+/**
+ * The fills of an order by their times; what only a record shows comes after them. Of a position stop it counts when the record was read:
+ * it closed what was there, also what orders opened that are younger than the stop.
+ */
 function listTrades(order: OwnOrder): readonly Trade[] {
-  const { fills, filled, recordFilled } = order.snapshot.context;
+  const { fills, filled, recordFilled, recordFilledAt } = order.snapshot.context;
   if (fills.size === 0 && filled === recordFilled) return [];
   const read = [...fills.values()].map(({ timestamp, size }) => ({ at: timestamp, order, size: decimal(size) }));
   const unread = decimal(computeShortfall(getExposure(order.snapshot).filled, filled));
-  const at = read.reduce((last, each) => Math.max(last, each.at), order.createdAt * 1000);
-  return unread.isZero() ? read : [...read, { at, order, size: unread }];
+  if (unread.isZero()) return read;
+  const first = ((isPositionStop(order.intent) ? recordFilledAt : undefined) ?? order.createdAt) * 1000;
+  return [...read, { at: read.reduce((last, { at }) => Math.max(last, at), first), order, size: unread }];
 }
 
 /** The part of a signed size that lies on a side, unsigned. */
