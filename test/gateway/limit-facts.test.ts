@@ -916,6 +916,35 @@ describe('the position of the account', () => {
     expect(here.ask({ maxPosition: '19.9' })).toContain('POSITION_EXCEEDS_MAX: position=20');
   });
 
+  it.each([
+    ['another run held the rest', '20'],
+    ['nothing shows who held the rest', '0'],
+  ])('is not below zero after a stop that closed more than its run held, where %s', (_who, held) => {
+    const run = account();
+    const [here, there] = [run(), run()];
+    const stop = { type: 'stop_loss', side: 'short', size: '1', trigger: '90' } as const;
+    for (const [by, id, terms_, size] of [
+      [here, 'BTC-USD@1', {}, '10'],
+      [there, 'BTC-USD@2', {}, held],
+      [here, 'BTC-USD@3', stop, '30'],
+    ] as const) {
+      if (size === '0') continue;
+      const own = { id, client_order_id: `rb${id.at(-1)}`, side: stop === terms_ ? stop.side : 'long' } as const;
+      const intent = terms({ clientOrderId: own.client_order_id, size, ...terms_ });
+      const more = { intent, clientOrderId: own.client_order_id };
+      by.call('POST /orders', { market_id: 'BTC-USD' }, [record('processing', own)], more);
+      const at = Number(id.at(-1));
+      const fills = [fill(id, size, { order_id: id, side: own.side, timestamp: (T0 + at) * 1000 })];
+      by.call('GET /fills/order', { order_id: id }, fills);
+      by.call('GET /orders', { order_id: id, market_id: 'BTC-USD' }, [closed({ ...own, total_filled_size: size })]);
+    }
+    for (const one of [here, there]) {
+      expect(one.ask({ maxPosition: '0' }, { size: '1' })).toContain('POSITION_EXCEEDS_MAX');
+      expect(one.ask({ maxPosition: '5' }, { size: '5' })).toBe('ok');
+      expect(one.ask({ maxPosition: '5' }, { size: '5.1' })).toContain('POSITION_EXCEEDS_MAX');
+    }
+  });
+
   it('is not reduced by a close that fills of another run offset, though the venue has listed none of them', () => {
     const run = account();
     const [here, there] = [run(), run()];

@@ -6,6 +6,7 @@ import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/
 import { flatRange, type OwnFilled, shiftRange, signSize, spanRange } from '../../journal/held-positions.ts';
 import type { WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall, pickLarger } from '../../venue/order/fills.ts';
+import type { OpenedPosition } from '../../venue/position/opened.ts';
 import { type BookedTrade, PositionBook } from '../../venue/position/position-book.ts';
 import type { FillRecord } from '../../venue/records.ts';
 import type { Baseline, LedgerOrder, LedgerParts, RunLedger } from './ledger-rows.ts';
@@ -16,7 +17,11 @@ const ZERO = new Decimal(0);
 
 /** A run of this process, as far as the sums need it. */
 interface RunningRun {
-  readonly orders: { readonly positions: PositionBook; byId(orderId: string): unknown };
+  readonly orders: {
+    readonly positions: PositionBook;
+    byId(orderId: string): unknown;
+    getOpened(market: string): Pick<OpenedPosition, 'listBeyond'>;
+  };
   readonly own: { listFilled(): ReadonlyMap<string, OwnFilled> };
 }
 
@@ -286,9 +291,32 @@ export class AccountLedger {
           (sum, part) => ({ least: sum.least.plus(part.range.least), most: sum.most.plus(part.range.most) }),
           shiftRange(flatRange(), this.book.position(market).size),
         );
-        return [market, { range, unread: parts.flatMap(({ unread }) => unread) }];
+        const byStops = this.sumUnexplained(market, gates);
+        return [
+          market,
+          { range, unread: parts.flatMap(({ unread }) => unread), closedOfOthers: byStops.negated(), byStops },
+        ];
       }),
     );
+  }
+
+  /**
+   * What position stops of running runs closed beyond what is booked, long positive. A stop cannot open: where its fills lead to the
+   * other side of zero, a position is not booked that it closed.
+   */
+  private sumUnexplained(market: string, gates: readonly RunningRun[]): Decimal {
+    const stops = gates.flatMap(({ orders }) => orders.getOpened(market).listBeyond());
+    if (stops.length === 0) return ZERO;
+    const ids = new Set(stops.flatMap(({ order }) => [...order.snapshot.context.fills.keys()]));
+    const trades = this.book.trades(market);
+    return trades.reduce((sum, { fill, stated, after }, index) => {
+      if (stated !== undefined) return ZERO;
+      if (!ids.has(fill.id)) return sum;
+      const before = trades[index - 1]?.after.size ?? ZERO;
+      const by = signSize(fill.side, fill.size);
+      if (before.times(by).gt(0)) return sum.plus(by);
+      return before.times(after.size).gt(0) ? sum : sum.plus(after.size);
+    }, ZERO);
   }
 
   /** Orders that runs left working, as far as the venue has not shown otherwise, and open ones that no journal has. */
