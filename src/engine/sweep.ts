@@ -137,12 +137,19 @@ async function readLive(
     take(listed.result);
     if (found.size > 0) return [...found.values()];
   }
-  const list = new Pages<OrderRecord>(mostPages);
-  for (let page = 0, more = true; more; page += 1) {
-    const listed = await venue.ask('GET /orders', makeAccountOrderParams<never>(since, { page }));
-    if (listed.kind !== 'confirmed') return undefined;
-    take(listed.result);
-    more = list.take(listed.result);
+  // A venue that ignores the number of a page still lists what is older than a time.
+  for (let read = 0, until = Number.POSITIVE_INFINITY; ; ) {
+    const list = new Pages<OrderRecord>(read === 0 ? mostPages : 1);
+    for (let page = 0, more = true; more; page += 1) {
+      const at = { page, ...(Number.isFinite(until) ? { until } : {}) };
+      const listed = await venue.ask('GET /orders', makeAccountOrderParams<never>(since, at));
+      if (listed.kind !== 'confirmed') return undefined;
+      take(listed.result);
+      more = list.take(listed.result);
+      read += 1;
+    }
+    const oldest = list.rows.reduce((least, { timestamp }) => Math.min(least, timestamp), Number.POSITIVE_INFINITY);
+    if (list.cut === undefined || read >= mostPages || !(oldest < until)) return [...found.values()];
+    until = oldest;
   }
-  return [...found.values()];
 }

@@ -3,19 +3,24 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { KILL_SWEEP, STEP_SWEEP, type SweepAnswer, type SweptVenue, sweep } from '../../src/engine/sweep.ts';
 import type { EndpointName, Params } from '../../src/venue/catalogue.ts';
 import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
-import { ORDER_STATUSES, type OrderRecord } from '../../src/venue/records.ts';
+import { ORDER_STATUSES } from '../../src/venue/records.ts';
 import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts';
 
 interface VenueBehaviour {
+  /** Orders one microsecond apart, oldest first, of which a list has the newest of a page, whatever page is asked for. */
+  readonly onePage?: boolean;
   /** Status that an order keeps, whatever is cancelled, until this many cancels by its own id. */
   readonly stubborn?: number;
   readonly mute?: boolean;
 }
 
 /** A venue with these orders by status; cancel_all takes the open ones. */
-function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: VenueBehaviour = {}) {
+function venueOf(statuses: readonly string[], { stubborn = 0, mute = false, onePage = false }: VenueBehaviour = {}) {
   const clock = new VirtualClock(1_700_000_000_000);
-  const orders = statuses.map((status, index) => ({ id: `BTC-USD@${index}`, market_id: 'BTC-USD', status, asked: 0 }));
+  const orders = statuses.map((status, index) => {
+    const timestamp = onePage ? { timestamp: clock.now() * 1000 - statuses.length + index } : {};
+    return { id: `BTC-USD@${index}`, market_id: 'BTC-USD', status, asked: 0, ...timestamp };
+  });
   const asked: string[] = [];
   const answer = (result: unknown) => ({ kind: 'confirmed', result, notes: [] }) as never;
   const venue: SweptVenue = {
@@ -24,7 +29,7 @@ function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: Ve
     pause: (ms) => new Promise<void>((resolve) => void clock.after(ms, resolve)),
     async ask<E extends EndpointName>(name: E, params: Params<E>): Promise<SweepAnswer<E>> {
       await new Promise<void>((resolve) => void clock.after(20, resolve));
-      const { status, order_id } = params as { status?: string; order_id?: string };
+      const { status, order_id, end_time: until } = params as { status?: string; order_id?: string; end_time?: number };
       asked.push([name, status ?? order_id].filter((each) => each !== undefined).join(' '));
       if (mute) return { kind: 'no answer', why: 'down' };
       if (name === 'DELETE /orders/cancel_all') {
@@ -38,9 +43,9 @@ function venueOf(statuses: readonly string[], { stubborn = 0, mute = false }: Ve
       }
       // The venue cannot filter by a status that its document does not name.
       expect(status === undefined || (ORDER_STATUSES as readonly string[]).includes(status)).toBe(true);
-      return answer(
-        orders.filter((order) => status === undefined || order.status === status) as unknown as OrderRecord[],
-      );
+      const listed = orders.filter((order) => status === undefined || order.status === status);
+      const older = (at = 0) => until === undefined || at <= until;
+      return answer(onePage ? listed.filter(({ timestamp }) => older(timestamp)).slice(-PAGE_ROWS) : listed);
     },
   };
   return { venue, clock, orders, asked };
@@ -83,6 +88,21 @@ describe('cancelling everything', () => {
     expect(orders.at(-1)?.status).toBe('canceled');
     const whole = asked.flatMap((each, index) => (each === 'GET /orders' ? [index] : []));
     expect(Math.max(...whole.map((index, at) => (whole[at + 2] === index + 2 ? 3 : 2)))).toBe(2);
+  });
+
+  it('finds what is older than the first page of a venue that answers every page with it', async () => {
+    const newer = Array.from({ length: 3 * PAGE_ROWS }, () => 'closed');
+    const { venue, clock, orders } = venueOf(['in_limbo', ...newer], { stubborn: 1, onePage: true });
+    expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [] });
+    expect(orders[0]?.status).toBe('canceled');
+  });
+
+  it('ends where such a venue knows no time either', async () => {
+    const at = Array.from({ length: 2 * PAGE_ROWS }, () => 'closed');
+    const { venue, clock, orders, asked } = venueOf(['in_limbo', ...at], { stubborn: 1, onePage: true });
+    for (const order of orders) Object.assign(order, { timestamp: clock.now() * 1000 });
+    expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [] });
+    expect(asked.filter((each) => each === 'GET /orders').length).toBeLessThan(40);
   });
 
   it('goes on while the number falls, and reports what is left when nothing changes any more', async () => {

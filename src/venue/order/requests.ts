@@ -105,11 +105,14 @@ export function makeNewestOrderParams<U = never>(since: number | U, page: number
   return { start_time: since, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' };
 }
 
-/** Reads the orders of the account under one status, or a page of all of them. `since`: µs. */
+/** Reads the orders of the account under one status, or a page of all of them, or of those that are not newer. `since`, `until`: µs. */
 export function makeAccountOrderParams<U = never>(
   since: number | U,
-  of: { readonly status: (typeof LIVE_STATUSES)[number] } | { readonly page: number },
+  of:
+    | { readonly status: (typeof LIVE_STATUSES)[number] }
+    | { readonly page: number; readonly until?: number | undefined },
 ): WireParams<'GET /orders', U> {
   const rest = { start_time: since, p_limit: PAGE_ROWS };
-  return 'status' in of ? { status: of.status, ...rest } : { ...rest, p_page: of.page };
+  if ('status' in of) return { status: of.status, ...rest };
+  return { ...rest, ...(of.until === undefined ? {} : { end_time: of.until }), p_page: of.page };
 }
