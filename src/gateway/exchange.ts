@@ -5,6 +5,7 @@
  */
 import { type Clock, type ClockReading, measureBetween } from '../base/clock.ts';
 import { formatCount, formatSpan } from '../base/format.ts';
+import type { ObstacleCode } from '../venue/limits/obstacles.ts';
 import { GATE_STALE, STEP_ENDED, type Wanted } from '../venue/port.ts';
 import type { CrashPoint } from './crash-points.ts';
 import type { Budget, BudgetAnswer, BudgetRequest } from './tokens/budget.ts';
@@ -236,7 +237,7 @@ class LastGate {
   };
 }
 
-export function makeObstacle(code: string, why: string): Obstacle {
+export function makeObstacle(code: ObstacleCode, why: string): Obstacle {
   return { code, message: `${code}: ${why}` };
 }
 

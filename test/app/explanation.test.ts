@@ -4,6 +4,7 @@ import { CODES } from '../../src/runbook/codes/codes.ts';
 import { readDocument, readExactData } from '../../src/runbook/document/document.ts';
 import { FILE } from '../../src/runbook/shape/grammar.ts';
 import { DENIALS } from '../../src/venue/limits/denials.ts';
+import { OBSTACLES } from '../../src/venue/limits/obstacles.ts';
 import { readProfile } from '../../src/venue/profile/profile.ts';
 import { PROFILE_CODES } from '../../src/venue/profile/reading.ts';
 import { LIMIT_SETTINGS } from '../../src/venue/profile/settings.ts';
@@ -16,9 +17,11 @@ const PROFILE: Readonly<Record<string, string>> = {
 };
 
 describe('an explanation', () => {
-  it('exists for every code of a diagnostic, a profile and a denial, once', () => {
+  it('exists for every code of a diagnostic, a profile, a denial and an obstacle, once', () => {
     const codes = listExplanations().map(({ code }) => code);
-    expect(codes.sort()).toEqual([CODES, PROFILE_CODES, DENIALS].flatMap((table) => Object.keys(table)).sort());
+    expect(codes.sort()).toEqual(
+      [CODES, PROFILE_CODES, DENIALS, OBSTACLES].flatMap((table) => Object.keys(table)).sort(),
+    );
     expect(new Set(codes.map((code) => code.toLowerCase())).size).toBe(codes.length);
   });
 

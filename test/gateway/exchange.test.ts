@@ -38,7 +38,7 @@ async function exchange(
 ) {
   const noted: string[] = [];
   const note = (what: string) => () => void noted.push(what);
-  const obstacleAt = (where: string) => (given.obstacleAt === where ? makeObstacle('STOP', where) : undefined);
+  const obstacleAt = (where: string) => (given.obstacleAt === where ? makeObstacle('NOT_CONFIRMED', where) : undefined);
   const ticket: Ticket = {
     answered: note('answered'),
     aborted: note('aborted'),
@@ -125,7 +125,7 @@ describe('an exchange', () => {
   ])('sends nothing beyond an obstacle, and gives its tokens back: %s', async (obstacleAt, asked, attempted) => {
     const { exchanged, noted } = await exchange({ obstacleAt });
     expect(noted).toEqual(asked);
-    expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'STOP' }, attempted });
+    expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'NOT_CONFIRMED' }, attempted });
   });
 
   it.each<[string, Given]>([
@@ -165,7 +165,7 @@ describe('an exchange', () => {
         {
           checks: (phase) =>
             phase === 'after tokens'
-              ? [async () => undefined, () => (attempts === 0 ? undefined : makeObstacle('LIMIT', 'one'))]
+              ? [async () => undefined, () => (attempts === 0 ? undefined : makeObstacle('NOT_CONFIRMED', 'one'))]
               : [],
           attempted() {
             attempts += 1;
@@ -243,9 +243,9 @@ describe('the last gate', () => {
     let asked = 0;
     const { exchanged, noted, tickets } = await exchangeStopped([{ monotonicMs: 20_000, wallMs: 20_000 }], {
       checks: (phase) =>
-        phase === 'before sending' ? [() => (++asked === 2 ? makeObstacle('LAPSED', '') : undefined)] : [],
+        phase === 'before sending' ? [() => (++asked === 2 ? makeObstacle('LEASE_LOST', '') : undefined)] : [],
     });
-    expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'LAPSED' }, attempted: true });
+    expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'LEASE_LOST' }, attempted: true });
     expect([noted.includes('sent'), tickets]).toEqual([false, ['notSent']]);
   });
 
@@ -297,9 +297,9 @@ describe('the last gate', () => {
     expect(taken).toEqual(['connection 1', 'connection 2']);
     taken.length = 0;
     const checks: Exchange<{ kind: string }>['checks'] = (phase) =>
-      phase === 'after tokens' ? [() => makeObstacle('STOP', String(taken.length))] : [];
+      phase === 'after tokens' ? [() => makeObstacle('NOT_CONFIRMED', String(taken.length))] : [];
     const { exchanged } = await exchangeStopped([], { checks }, connect);
-    expect(exchanged).toMatchObject({ kind: 'stopped', attempted: false, obstacle: { message: 'STOP: 1' } });
+    expect(exchanged).toMatchObject({ kind: 'stopped', attempted: false, obstacle: { message: 'NOT_CONFIRMED: 1' } });
     expect(taken).toEqual(['connection 1', 'connection 1 released']);
   });
 

@@ -1,17 +1,18 @@
 /**
- * Explains a code: what it means, what draws it, what is accepted instead. Reads the tables that the diagnostics and denials are
- * made from, so that no code is without an explanation.
+ * Explains a code: what it means, what draws it, what is accepted instead. Reads the tables that the diagnostics, denials and
+ * obstacles are made from, so that no code is without an explanation.
  */
 import { suggestSpelling } from '../../base/spelling.ts';
 import { CODES } from '../../runbook/codes/codes.ts';
 import type { CodeRow } from '../../runbook/codes/row.ts';
 import { DENIALS, endsRun } from '../../venue/limits/denials.ts';
+import { OBSTACLES } from '../../venue/limits/obstacles.ts';
 import { PROFILE_CODES } from '../../venue/profile/reading.ts';
 
 export interface Explanation {
   readonly code: string;
-  /** What shows it: a check of a file, the reading of a profile, or a limit during a run. */
-  readonly kind: 'diagnostic' | 'profile' | 'denial';
+  /** What shows it: a check of a file, the reading of a profile, a limit during a run, or what else keeps a request back. */
+  readonly kind: 'diagnostic' | 'profile' | 'denial' | 'obstacle';
   readonly severity: 'error' | 'warning' | 'denied';
   readonly meaning: string;
   /** A line, or for a denial a situation, that draws it. */
@@ -56,7 +57,17 @@ export function listExplanations(): readonly Explanation[] {
       ...(endsRun(code) ? { endsRun: true } : {}),
     };
   });
-  return [...checks, ...profiles, ...denials];
+  const obstacles = Object.entries(OBSTACLES).map(
+    ([code, { summary, example, fix }]): Explanation => ({
+      code,
+      kind: 'obstacle',
+      severity: 'denied',
+      meaning: `${toSentence(summary)} The request is not sent.`,
+      example,
+      accepted: toSentence(fix),
+    }),
+  );
+  return [...checks, ...profiles, ...denials, ...obstacles];
 }
 
 /** The explanation of a code, in whichever case it is written, or the code that a misspelt one probably means. */

@@ -13,6 +13,7 @@ import { listEndpoints, STEPS, type StepRow } from '../../runbook/steps/steps.ts
 import { ASSUMPTIONS, type Assumption } from '../../venue/assumptions.ts';
 import { CATALOGUE, type Endpoint, type Parameter } from '../../venue/catalogue.ts';
 import { DENIALS } from '../../venue/limits/denials.ts';
+import { OBSTACLES } from '../../venue/limits/obstacles.ts';
 import { PROFILE_CODES } from '../../venue/profile/reading.ts';
 import { COMMANDS } from '../actions/actions.ts';
 import type { CommandRow, Options } from '../command-row.ts';
@@ -43,15 +44,20 @@ function makeProfileCodes(): string {
   return `## Profiles\n\nCodes of problems in a profile; \`profile-ineffective\` is a warning.\n\n${makeTable(['code', 'meaning', 'example', 'what to do'], rows)}\n`;
 }
 
-/** Codes with which a limit denies a request of a run. */
+/** Codes with which a limit, or something else, keeps a request of a run back. */
 function makeDenialCodes(): string {
-  const rows = Object.entries(DENIALS).map(([name, { summary, example, fix }]) => [
-    formatCode(name),
-    summary,
-    example,
-    fix,
-  ]);
-  return `## Denials\n\nCodes with which a limit denies a request before it is sent; kind \`denied\`.\n\n${makeTable(['code', 'meaning', 'example', 'what to do'], rows)}\n`;
+  const list = (table: Readonly<Record<string, { summary: string; example: string; fix: string }>>) =>
+    makeTable(
+      ['code', 'meaning', 'example', 'what to do'],
+      Object.entries(table).map(([name, { summary, example, fix }]) => [formatCode(name), summary, example, fix]),
+    );
+  return [
+    '## Denials',
+    'Codes with which a limit denies a request before it is sent; kind `denied`.',
+    list(DENIALS),
+    'Codes with which a request is not sent for another reason; kind `denied` too, but for `NO_SESSION`.',
+    `${list(OBSTACLES)}\n`,
+  ].join('\n\n');
 }
 
 type Row = readonly string[];
