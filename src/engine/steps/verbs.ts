@@ -168,11 +168,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async arm_deadman(execution) {
     const [arm] = STEPS.arm_deadman.calls;
     const params = arm.params(execution.args, new RunValues(execution));
-    const once = () =>
-      execution.run.heartbeat.writeAlone(execution.cancel, (limits) =>
-        call(execution, arm.endpoint, params, { class: arm.class, ...limits }),
-      );
-    const record = requireConfirmed(execution, await repeatUnanswered(execution, once));
+    const record = await writeSwitch(execution, arm, params);
     const { market_id: market, timeout: timeoutMs } = params;
     const because = execution.step.verb;
     execution.run.log.append('deadman.moved', { event: 'armed', market, timeoutMs, because }, execution.path);
@@ -193,11 +189,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async disarm_deadman(execution) {
     const [disarm] = STEPS.disarm_deadman.calls;
     const params = disarm.params(execution.args, new RunValues(execution));
-    const once = () =>
-      execution.run.heartbeat.writeAlone(execution.cancel, (limits) =>
-        call(execution, disarm.endpoint, params, { class: disarm.class, ...limits }),
-      );
-    requireConfirmed(execution, await repeatUnanswered(execution, once));
+    await writeSwitch(execution, disarm, params);
     const because = execution.step.verb;
     execution.run.log.append('deadman.moved', { event: 'disarmed', market: params.market_id, because }, execution.path);
     return undefined;
@@ -241,6 +233,17 @@ async function makeCalls(execution: StepExecution<VenueStep>): Promise<Value> {
     value = toNamedValue(execution, hydrate(yields, record));
   }
   return value;
+}
+
+/** Writes about the deadman switch while no heartbeat is under way; gives what the venue confirms. */
+async function writeSwitch<E extends EndpointName>(
+  execution: StepExecution,
+  { endpoint, class: klass }: Pick<CallRow<VenueStepName, E>, 'endpoint' | 'class'>,
+  params: Params<E>,
+) {
+  const { run, cancel } = execution;
+  const write = (limits: WriteLimits) => call(execution, endpoint, params, { class: klass, ...limits });
+  return requireConfirmed(execution, await repeatUnanswered(execution, () => run.heartbeat.writeAlone(cancel, write)));
 }
 
 /** Makes one call of the step's row. */

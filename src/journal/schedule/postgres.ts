@@ -41,7 +41,7 @@ export async function openPostgresScheduleStore(access: PostgresAccess): Promise
   return new PostgresScheduleStore(await openPostgres(access, TIMEOUTS));
 }
 
-class PostgresScheduleStore extends SqlScheduleStore {
+class PostgresScheduleStore extends SqlScheduleStore implements ScheduleStore {
   private readonly database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {

@@ -4,7 +4,6 @@ import { readOccurrence, SCHEDULE_SQL } from './rows.ts';
 import {
   type OccurrenceRow,
   PRUNED_AT_ONCE,
-  type ScheduleMarks,
   type ScheduleStore,
   type SubmissionAnswer,
   type SubmissionRequest,
@@ -17,7 +16,10 @@ function encodeAnswer(answer: SubmissionAnswer): string {
   return JSON.stringify(answer);
 }
 
-export abstract class SqlScheduleStore implements ScheduleStore {
+/** What differs from database to database. */
+type OfDatabase = 'engage' | 'marks' | 'record' | 'settle' | 'close';
+
+export abstract class SqlScheduleStore implements Omit<ScheduleStore, OfDatabase> {
   private readonly statements: Statements;
   private readonly postedAt: string;
 
@@ -26,17 +28,6 @@ export abstract class SqlScheduleStore implements ScheduleStore {
     this.statements = statements;
     this.postedAt = postedAt;
   }
-
-  abstract engage(
-    account: string,
-    epoch: number,
-    slots: readonly string[],
-    at: number,
-  ): Promise<ReadonlyMap<string, number>>;
-  abstract marks(account: string, slots: readonly string[]): Promise<ScheduleMarks>;
-  abstract record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void>;
-  abstract settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void>;
-  abstract close(): Promise<void>;
 
   async promised(account: string): Promise<readonly OccurrenceRow[]> {
     return (await this.statements.rows(SCHEDULE_SQL.promised, account)).map(readOccurrence);

@@ -59,7 +59,7 @@ export async function openSqliteScheduleStore(file: string): Promise<ScheduleSto
   );
 }
 
-class SqliteScheduleStore extends SqlScheduleStore {
+class SqliteScheduleStore extends SqlScheduleStore implements ScheduleStore {
   private readonly database: Database;
 
   constructor(database: Database) {

@@ -315,15 +315,9 @@ export class PlanWalk {
     const { args } = step;
     const { scope } = place;
     const within = scope.evaluateKnown(args.within)?.ms;
-    if (args.kind === 'order') {
-      this.rows.addNote(path, `wait until ${args.order.text} is ${args.is}, at most ${scope.format(args.within)}`);
-      return {
-        load: this.requests.planReads(step, scope, { path, name: nameStep(step, place.runbook, this.depth) }),
-        value: NOT_KNOWN,
-      };
-    }
-    if (args.kind === 'any') {
-      this.rows.addNote(path, `wait until one of ${args.any.text} is ${args.is}, at most ${scope.format(args.within)}`);
+    if (args.kind === 'order' || args.kind === 'any') {
+      const awaited = args.kind === 'order' ? args.order.text : `one of ${args.any.text}`;
+      this.rows.addNote(path, `wait until ${awaited} is ${args.is}, at most ${scope.format(args.within)}`);
       return {
         load: this.requests.planReads(step, scope, { path, name: nameStep(step, place.runbook, this.depth) }),
         value: NOT_KNOWN,
