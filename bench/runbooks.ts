@@ -67,13 +67,13 @@ steps:
 `;
 }
 
-/** `count` rounds, one a second, of a reading that finds nothing. */
-export function writeWatch(count: number): string {
+/** `count` rounds of a reading that finds nothing. */
+export function writeWatch(count: number, every = '1s'): string {
   return `runbook: watch
 dsl: 1
 steps:
   - repeat:
-      every: 1s
+      every: ${every}
       max: ${count}
       do:
         - id: mine
@@ -103,16 +103,16 @@ steps:
 `;
 }
 
-/** The same loop while an order rests under a deadman switch of a minute. */
-export function writeArmedWatch(count: number): string {
+/** The watch while an order rests under a deadman switch; `size`: what of it rests, base currency. */
+export function writeArmedWatch(count: number, { every = '1s', timeout = '60s', size = '0.001' } = {}): string {
   return `runbook: armed-watch
 dsl: 1
 leaves: {position: open, because: only its journal is measured}
-deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}
+deadman: {market: BTC-USD, timeout: ${timeout}, on_exit: disarm}
 steps:
-  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000, tif: post_only}
+  - place: {type: limit, market: BTC-USD, side: long, size: ${size}, price: 1000, tif: post_only}
   - repeat:
-      every: 1s
+      every: ${every}
       max: ${count}
       do:
         - id: mine

@@ -113,7 +113,7 @@ interface Recovery {
 const recoveries = new Map<string, Promise<Recovery>>();
 
 /** Resumes, in a process of its own, a run that died after this many hours. */
-function measureRecovery(hours: number, write = writeWatch): Promise<Recovery> {
+function measureRecovery(hours: number, write: (rounds: number) => string): Promise<Recovery> {
   const name = `${write.name}-died-${hours}`;
   const measured = recoveries.get(name) ?? recover(name, write(hours * HOUR), ({ type }) => type === 'round.idle');
   recoveries.set(name, measured);
@@ -141,52 +141,43 @@ async function recover(name: string, text: string, isLast: (stored: StoredEntry)
   return JSON.parse(stdout) as Recovery;
 }
 
+const inJournal = (what: string, measure: Row['measure']): Row => ({
+  id: '22',
+  what,
+  against: 'none',
+  unit: 'MB',
+  pass: 200,
+  excellent: 50,
+  measure,
+});
+const inDryRun = (what: string, trial: 'watch' | 'armedWatch'): Row => ({
+  id: '22',
+  what,
+  against: 'none',
+  unit: 's',
+  pass: 90,
+  excellent: 45,
+  measure: async () => measureDryRun(trial),
+});
+/** Of a resume after a day, against one after an hour. */
+const inResume = (what: string, write: (rounds: number) => string): Row => ({
+  id: '22',
+  what,
+  against: 'after one hour',
+  pass: 1.5,
+  excellent: 1.25,
+  measure: async () => (await measureRecovery(DAY, write)).tookMs / (await measureRecovery(1, write)).tookMs,
+});
+const UNDER_SWITCH = 'the same while an order rests under a deadman switch of 60 s';
+
 export const LONG_RUN_ROWS: readonly Row[] = [
-  {
-    id: '22',
-    what: '30 days of a loop of one second that finds nothing: journal, from 6 hours',
-    against: 'none',
-    unit: 'MB',
-    pass: 200,
-    excellent: 50,
-    measure: () => measureMonth(writeWatch),
-  },
-  {
-    id: '22',
-    what: 'the same while an order rests under a deadman switch of 60 s',
-    against: 'none',
-    unit: 'MB',
-    pass: 200,
-    excellent: 50,
-    measure: () => measureMonth(writeArmedWatch),
-  },
-  {
-    id: '22',
-    what: 'the same live, from two hours',
-    against: 'none',
-    unit: 'MB',
-    pass: 200,
-    excellent: 50,
-    measure: () => measureLiveMonth(writeArmedWatch),
-  },
-  {
-    id: '22',
-    what: 'the dry-run of the loop that finds nothing, from 6 hours',
-    against: 'none',
-    unit: 's',
-    pass: 90,
-    excellent: 45,
-    measure: async () => measureDryRun('watch'),
-  },
-  {
-    id: '22',
-    what: 'the same while an order rests under a deadman switch of 60 s',
-    against: 'none',
-    unit: 's',
-    pass: 90,
-    excellent: 45,
-    measure: async () => measureDryRun('armedWatch'),
-  },
+  inJournal('30 days of a loop of one second that finds nothing: journal, from 6 hours', () =>
+    measureMonth(writeWatch),
+  ),
+  inJournal(UNDER_SWITCH, () => measureMonth(writeArmedWatch)),
+  inJournal('the same live, from two hours', () => measureLiveMonth(writeArmedWatch)),
+  inDryRun('the dry-run of the loop that finds nothing, from 6 hours', 'watch'),
+  inDryRun(UNDER_SWITCH, 'armedWatch'),
   {
     id: '22',
     what: 'the same: most memory of 6 hours',
@@ -197,23 +188,8 @@ export const LONG_RUN_ROWS: readonly Row[] = [
       measureTrial({ trial: 'armedWatch', size: HOURS * HOUR, runs: 1 }, ({ peakMb }) => peakMb) /
       measureTrial({ trial: 'armedWatch', size: HOUR, runs: 1 }, ({ peakMb }) => peakMb),
   },
-  {
-    id: '22',
-    what: 'resume after 24 hours of that loop',
-    against: 'after one hour',
-    pass: 1.5,
-    excellent: 1.25,
-    measure: async () => (await measureRecovery(DAY)).tookMs / (await measureRecovery(1)).tookMs,
-  },
-  {
-    id: '22',
-    what: 'the same while an order rests under a deadman switch of 60 s',
-    against: 'after one hour',
-    pass: 1.5,
-    excellent: 1.25,
-    measure: async () =>
-      (await measureRecovery(DAY, writeArmedWatch)).tookMs / (await measureRecovery(1, writeArmedWatch)).tookMs,
-  },
+  inResume('resume after 24 hours of that loop', writeWatch),
+  inResume(UNDER_SWITCH, writeArmedWatch),
   {
     id: '22',
     what: 'the same: longest hold of the event loop',
@@ -232,33 +208,11 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     measure: async () =>
       (await measureRecovery(DAY, writeArmedWatch)).peakMb / (await measureRecovery(1, writeArmedWatch)).peakMb,
   },
-  {
-    id: '22',
-    what: '30 days of a loop of one second that polls a moving price and counts: journal, from 6 hours',
-    against: 'none',
-    unit: 'MB',
-    pass: 200,
-    excellent: 50,
-    measure: () => measureMonth(writeCountingWatch),
-  },
-  {
-    id: '22',
-    what: 'the same live, from two hours',
-    against: 'none',
-    unit: 'MB',
-    pass: 200,
-    excellent: 50,
-    measure: () => measureLiveMonth(writeCountingWatch),
-  },
-  {
-    id: '22',
-    what: 'resume after 24 hours of that loop which counts',
-    against: 'after one hour',
-    pass: 1.5,
-    excellent: 1.25,
-    measure: async () =>
-      (await measureRecovery(DAY, writeCountingWatch)).tookMs / (await measureRecovery(1, writeCountingWatch)).tookMs,
-  },
+  inJournal('30 days of a loop of one second that polls a moving price and counts: journal, from 6 hours', () =>
+    measureMonth(writeCountingWatch),
+  ),
+  inJournal('the same live, from two hours', () => measureLiveMonth(writeCountingWatch)),
+  inResume('resume after 24 hours of that loop which counts', writeCountingWatch),
   {
     id: '22b',
     what: `resume of a run that has placed ${ORDERS} orders: most memory`,

@@ -1,5 +1,6 @@
 /** Tests a loop under a deadman switch whose rounds and heartbeats say what those before them said. */
 import { expect, it } from 'vitest';
+import { writeArmedWatch } from '../../bench/runbooks.ts';
 import { dryRun, replayRun } from '../../src/app/run/virtual-run.ts';
 import { Playback } from '../../src/engine/playback/playback.ts';
 import { startRun } from '../../src/engine/run.ts';
@@ -11,21 +12,7 @@ import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { loadedFrom } from '../engine/stage.ts';
 
 const ROUNDS = 150;
-const text = `runbook: guarded
-dsl: 1
-leaves: {position: open, because: the order is far from the market}
-deadman: {market: BTC-USD, timeout: 40s, on_exit: disarm}
-steps:
-  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000, tif: post_only}
-  - repeat:
-      every: 2s
-      max: ${ROUNDS}
-      do:
-        - id: mine
-          list_orders: {market: BTC-USD, status: open, since: run.started_at}
-        - if: size(mine.orders) > 1
-          stop: {outcome: found}
-`;
+const text = writeArmedWatch(ROUNDS, { every: '2s', timeout: '40s' });
 
 const pick = ({ at, type, step, data }: Entry) => JSON.stringify({ at, type, step, data });
 

@@ -1,5 +1,6 @@
 /** A live loop that finds nothing: what it adds to its journal, and what a process knows that resumes it. */
 import { afterEach, expect, it } from 'vitest';
+import { writeArmedWatch, writeCountingWatch } from '../../bench/runbooks.ts';
 import { readAllEntries } from '../../src/journal/reading.ts';
 import { RecordAhead } from '../../src/journal/record-ahead.ts';
 import { readParts } from '../../src/journal/rounds/passed-rounds.ts';
@@ -9,39 +10,12 @@ import { type Hosted, World } from './live-host.ts';
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
 const CONFIG: Hosted['config'] = { markets: { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: PATH } } };
 
-const ARMED = `runbook: armed
-dsl: 1
-leaves: {position: open, because: a test}
-deadman: {market: BTC-USD, timeout: 60s, on_exit: disarm}
-steps:
-  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000, tif: post_only}
-  - repeat:
-      every: 1s
-      max: 100000
-      do:
-        - id: mine
-          list_orders: {market: BTC-USD, status: open, since: run.started_at}
-        - if: size(mine.orders) > 1
-          stop: {outcome: found}
-`;
+const ARMED = writeArmedWatch(100_000);
 
 /** Its rounds are longer than anything may be missing from the disk. */
 const SLOW = ARMED.replace('every: 1s', 'every: 50s').replace('- id: mine', '- wait: 45s\n        - id: mine');
 
-const COUNTING = `runbook: counting
-dsl: 1
-limits: {markets: [BTC-USD]}
-feeds: {mid: {type: price, max_age: 500ms}}
-vars:
-  seen: {type: integer, init: 0}
-  high: {type: price, init: 0}
-steps:
-  - repeat:
-      every: 1s
-      max: 100000
-      do:
-        - set: {seen: seen + 1, high: "max(high, feeds.mid)"}
-`;
+const COUNTING = writeCountingWatch(100_000);
 
 let world: World;
 afterEach(() => world.close());

@@ -9,6 +9,23 @@ import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, startedData } from './sample.ts';
 
+/** Counts the rounds of the event loop until `end`, which gives their number. */
+function countRounds(): { end(): number } {
+  let rounds = 0;
+  let isOver = false;
+  const count = () => {
+    rounds += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  return {
+    end() {
+      isOver = true;
+      return rounds;
+    },
+  };
+}
+
 it('gives the event loop a round between the pages of a long journal', async () => {
   const stored = Array.from({ length: 5000 }, (_, index) => ({ seq: index + 1, line: '' }) as StoredEntry);
   const pages: number[] = [];
@@ -19,39 +36,25 @@ it('gives the event loop a round between the pages of a long journal', async () 
       return page;
     },
   } as unknown as JournalReader;
-  let rounds = 0;
-  let isReading = true;
-  const count = () => {
-    rounds += 1;
-    if (isReading) setImmediate(count);
-  };
-  setImmediate(count);
+  const rounds = countRounds();
   let read = 0;
   for await (const { seq } of readStoredEntries(reader, 'long')) {
     read += 1;
     expect(seq).toBe(read);
   }
-  isReading = false;
   expect(read).toBe(stored.length);
   expect(pages.length).toBeGreaterThan(2);
-  expect(rounds).toBeGreaterThanOrEqual(pages.length - 1);
+  expect(rounds.end()).toBeGreaterThanOrEqual(pages.length - 1);
 });
 
 it('gives it rounds between the lines of a page that are long', async () => {
   const line = ' '.repeat(100_000);
   const lines = Array.from({ length: 12 }, (_, index) => ({ seq: index + 1, line }) as StoredEntry);
-  let rounds = 0;
-  let isReading = true;
-  const count = () => {
-    rounds += 1;
-    if (isReading) setImmediate(count);
-  };
-  setImmediate(count);
+  const rounds = countRounds();
   const read: number[] = [];
   for await (const { seq } of readStoredEntries(readerOf(lines), 'r1')) read.push(seq);
-  isReading = false;
   expect(read).toEqual(lines.map(({ seq }) => seq));
-  expect(rounds).toBeGreaterThanOrEqual(3);
+  expect(rounds.end()).toBeGreaterThanOrEqual(3);
 });
 
 /** A record of which all is read before the first entry is taken. */

@@ -1,24 +1,14 @@
 /** Tests a live loop that finds nothing: what a process that dies has stored of it, and that the run goes on from there. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { writeArmedWatch, writeWatch } from '../../bench/runbooks.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { envelope, JWT } from './mock-venue.ts';
 import { scene, until } from './scene.ts';
 
 const ROUNDS = 16;
-const WATCH = `runbook: watch
-dsl: 1
-steps:
-  - repeat:
-      every: 400ms
-      max: ${ROUNDS}
-      do:
-        - id: mine
-          list_orders: {market: BTC-USD, status: open, since: run.started_at}
-        - if: size(mine.orders) > 0
-          stop: {outcome: found}
-`;
+const WATCH = writeWatch(ROUNDS, '400ms');
 
 /** The same by the price of a feed, which does not move. */
 const PRICED = `runbook: watch
@@ -74,21 +64,7 @@ it.each([
     }),
 );
 
-const GUARDED = `runbook: guarded
-dsl: 1
-leaves: {position: open, because: the order is far from the market}
-deadman: {market: BTC-USD, timeout: 5s, on_exit: disarm}
-steps:
-  - place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 1000, tif: post_only}
-  - repeat:
-      every: 400ms
-      max: 30
-      do:
-        - id: mine
-          list_orders: {market: BTC-USD, status: open, since: run.started_at}
-        - if: size(mine.orders) > 1
-          stop: {outcome: found}
-`;
+const GUARDED = writeArmedWatch(30, { every: '400ms', timeout: '5s', size: '0.01' });
 
 it('reports all its rounds when it is resumed', { tags: ['long'] }, () =>
   scene({ runbook: GUARDED }, async ({ venue, path, start, run }) => {
