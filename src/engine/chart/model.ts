@@ -40,6 +40,11 @@ const RUN_EVENTS = {
 } as const;
 type RunEvent = keyof typeof RUN_EVENTS;
 
+/** A state that is left at once, by the first arrow whose guard holds. */
+export function makeChoice(key: string, leads: readonly Arrow[], label = ''): ChartState {
+  return { key, kind: 'choice', label, leads, fails: [] };
+}
+
 /** The arrows out of a state with their labels, in the sequence in which they are drawn. */
 export function listArrows(state: ChartState): readonly { readonly to: Target; readonly label: string | undefined }[] {
   const { leads, fails, after, on = [] } = state;

@@ -15,6 +15,7 @@ import {
   DONE,
   type Guard,
   here,
+  makeChoice,
   Names,
   nameStep,
   phase,
@@ -81,13 +82,13 @@ class RunChart {
       },
     ];
     if (this.asksWhatIsLeft)
-      states.push({
-        key: 'leaves',
-        kind: 'choice',
-        label: `what is left: ${runbook.leaves.position}`,
-        leads: [{ guard: UNPROTECTED, to: here(this.next('on_error')) }, { to: here(this.next('finally')) }],
-        fails: [],
-      });
+      states.push(
+        makeChoice(
+          'leaves',
+          [{ guard: UNPROTECTED, to: here(this.next('on_error')) }, { to: here(this.next('finally')) }],
+          `what is left: ${runbook.leaves.position}`,
+        ),
+      );
     if (this.has('undo'))
       states.push(this.cleanup('undo', 'undo what was done, newest first', this.undoing(this.undoable, 'undo')));
     if (this.has('on_error'))
@@ -121,11 +122,10 @@ class RunChart {
   private ending(): readonly ChartState[] {
     const { deadman } = this.runbook;
     const halted: Arrow = { guard: HALTED, to: here('halted') };
-    const end = (leads: readonly Arrow[]): ChartState => ({ key: 'end', kind: 'choice', label: '', leads, fails: [] });
-    if (deadman === undefined) return [end([halted, ...OUTCOMES])];
+    if (deadman === undefined) return [makeChoice('end', [halted, ...OUTCOMES])];
     const disarms = deadman.onExit === 'disarm';
     return [
-      end([halted, { to: here('on_exit') }]),
+      makeChoice('end', [halted, { to: here('on_exit') }]),
       {
         key: 'on_exit',
         kind: 'phase',
@@ -211,8 +211,7 @@ class RunChart {
       const guard: Guard = { text: `${path} is the newest that is not undone`, what: 'undo', step: path };
       return { guard, to: here(states[index]?.key ?? DONE) };
     });
-    const leads = [...asked, { to: here(DONE) }];
-    return { initial: choice, states: [{ key: choice, kind: 'choice', label: '', leads, fails: [] }, ...states] };
+    return { initial: choice, states: [makeChoice(choice, [...asked, { to: here(DONE) }]), ...states] };
   }
 }
 

@@ -3,6 +3,7 @@
  * states of a loop or a wait.
  */
 import { findPosition, type SourceText } from '../../base/diagnostic.ts';
+import { omitUndefined } from '../../base/json.ts';
 import {
   type CatchClause,
   type CheckedRunbook,
@@ -20,6 +21,7 @@ import {
   DONE,
   type Guard,
   here,
+  makeChoice,
   Names,
   nameStep,
   type StepFacts,
@@ -75,13 +77,7 @@ export class StepChart {
     const states: ChartState[] = [];
     if (step.if !== undefined) {
       const guard: Guard = { text: step.if.text, what: 'if', step: path };
-      states.push({
-        key: entry,
-        kind: 'choice',
-        label: '',
-        leads: [{ guard, to: here(key) }, { to: next }],
-        fails: [],
-      });
+      states.push(makeChoice(entry, [{ guard, to: here(key) }, { to: next }]));
     }
     const handlers: ChartState[] = [];
     const clauses = step.catch.flatMap((clause, index) =>
@@ -132,12 +128,7 @@ export class StepChart {
     const open: Arrow[] =
       step.if === undefined
         ? []
-        : [
-            {
-              guard: { ...guard, text: `${guard.text}, and its condition is open`, open: true },
-              to: here(entry),
-            },
-          ];
+        : [{ guard: { ...guard, text: `${guard.text}, and its condition is open`, open: true }, to: here(entry) }];
     return [...open, { guard, to: here(key) }];
   }
 
@@ -162,16 +153,7 @@ export class StepChart {
     const again: Guard = { text: 'fewer than 10 retries by catch', what: 'catch_retry', step: this.pathOf(step) };
     const last: readonly ChartState[] =
       clause.then === 'retry'
-        ? [
-            {
-              key: 'again',
-              kind: 'choice',
-              label: '',
-              leads: [{ guard: again, to: here(DONE) }, { to: here('fails') }],
-              fails: [],
-            },
-            fails,
-          ]
+        ? [makeChoice('again', [{ guard: again, to: here(DONE) }, { to: here('fails') }]), fails]
         : to === undefined
           ? [fails]
           : [];
@@ -257,21 +239,9 @@ export class StepChart {
     path: string,
   ): ChartBlock {
     const { initial, states } = this.block([read], [], ['until', 'pause']);
-    const asked: ChartState = {
-      key: 'until',
-      kind: 'choice',
-      label: '',
-      leads: [{ guard: { text: until.text, what: 'until', step: path }, to: here(DONE) }, { to: here('pause') }],
-      fails: [],
-    };
-    const pause: ChartState = {
-      key: 'pause',
-      kind: 'pause',
-      label: `wait ${every.text}`,
-      leads: [],
-      fails: [],
-      after: { delay: every.text, to: here(initial) },
-    };
+    const guard: Guard = { text: until.text, what: 'until', step: path };
+    const asked = makeChoice('until', [{ guard, to: here(DONE) }, { to: here('pause') }]);
+    const pause = makePause(`wait ${every.text}`, every.text, initial);
     return { initial, states: [...states.map((state) => redirect(state, DONE, 'until')), asked, pause] };
   }
 
@@ -290,19 +260,12 @@ export class StepChart {
       }),
     );
     const otherwise = args.else === undefined ? DONE : 'else';
-    const choose: ChartState = {
-      key: 'choose',
-      kind: 'choice',
-      label: '',
-      leads: [...arrows, { to: here(otherwise) }],
-      fails: [],
-    };
     const branch = (key: string, label: string, steps: readonly CheckedStep[]): ChartState =>
       makeBlockState({ key, kind: 'branch', label }, this.block(steps), [{ to: here(DONE) }]);
     return {
       initial: 'choose',
       states: [
-        choose,
+        makeChoice('choose', [...arrows, { to: here(otherwise) }]),
         ...args.cases.map(({ when, do: steps }, index) => branch(`case_${index + 1}`, when.text, steps)),
         ...(args.else === undefined ? [] : [branch('else', 'else', args.else)]),
       ],
@@ -360,9 +323,7 @@ export class StepChart {
       path: this.pathOf(step),
       verb,
       line: findPosition(this.source.text, span.start).line,
-      ...(id === undefined ? {} : { id }),
-      ...(note === undefined ? {} : { note }),
-      ...(because === undefined ? {} : { because: because.text }),
+      ...omitUndefined({ id, note, because: because?.text }),
     };
   }
 }
@@ -397,13 +358,7 @@ function makeRounds(
 ): ChartBlock {
   const onwards = every === undefined ? 'again' : 'pause';
   const states: ChartState[] = [
-    {
-      key: 'again',
-      kind: 'choice',
-      label: '',
-      leads: [{ guard: another, to: here('round') }, { to: here(DONE) }],
-      fails: [],
-    },
+    makeChoice('again', [{ guard: another, to: here('round') }, { to: here(DONE) }]),
     {
       key: 'round',
       kind: 'round',
@@ -413,24 +368,14 @@ function makeRounds(
       fails: [],
     },
   ];
-  if (until !== undefined)
-    states.push({
-      key: 'until',
-      kind: 'choice',
-      label: '',
-      leads: [{ guard: until, to: here(DONE) }, { to: here(onwards) }],
-      fails: [],
-    });
-  if (every !== undefined)
-    states.push({
-      key: 'pause',
-      kind: 'pause',
-      label: `every ${every}`,
-      leads: [],
-      fails: [],
-      after: { delay: every, to: here('again') },
-    });
+  if (until !== undefined) states.push(makeChoice('until', [{ guard: until, to: here(DONE) }, { to: here(onwards) }]));
+  if (every !== undefined) states.push(makePause(`every ${every}`, every, 'again'));
   return { initial: 'again', states };
+}
+
+/** The pause of a loop, behind which `next` follows. */
+function makePause(label: string, delay: string, next: string): ChartState {
+  return { key: 'pause', kind: 'pause', label, leads: [], fails: [], after: { delay, to: here(next) } };
 }
 
 /** A state that fails, as a step inside the block would. */
