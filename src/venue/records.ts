@@ -4,6 +4,7 @@
  * rely on them.
  */
 import type { DecimalString } from '../base/decimal.ts';
+import { mapFields } from '../base/json.ts';
 
 export type Side = 'long' | 'short';
 export const SIDES = ['long', 'short'] as const satisfies readonly Side[];
@@ -179,24 +180,32 @@ export const RECORD_FIELDS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, FieldRule>>>>;
 
-type ValueOf<R> = R extends { as: 'decimal' }
-  ? DecimalString
-  : R extends { as: 'integer' }
-    ? number
-    : R extends { as: 'boolean' }
-      ? boolean
-      : R extends { as: 'side' }
-        ? Side
-        : R extends { as: 'decimals' }
-          ? Readonly<Record<string, DecimalString>>
-          : R extends { as: 'tier' }
-            ? TierStatus
-            : string;
+/** The types of the fields that are no texts. */
+interface FieldTypes {
+  readonly decimal: DecimalString;
+  readonly integer: number;
+  readonly boolean: boolean;
+  readonly side: Side;
+  readonly decimals: Readonly<Record<string, DecimalString>>;
+  readonly tier: TierStatus;
+}
+type ValueOf<R> = R extends { as: keyof FieldTypes } ? FieldTypes[R['as']] : string;
 
 /** Decimals are texts, instants µs since the epoch, as safe integers. */
 export type VenueRecord<N extends keyof typeof RECORD_FIELDS, F = (typeof RECORD_FIELDS)[N]> = {
   readonly [K in keyof F as F[K] extends { as: 'optional market' } ? never : K]: ValueOf<F[K]>;
 } & { readonly [K in keyof F as F[K] extends { as: 'optional market' } ? K : never]?: string };
+
+const BLANK: Partial<FieldTypes> = { decimal: '0', integer: 0, boolean: false, side: 'long', decimals: {} };
+
+/** A record of which only the given fields are known: other numbers are 0, other texts empty. */
+export function makeRecord<N extends keyof typeof RECORD_FIELDS>(
+  name: N,
+  given: Partial<VenueRecord<N>>,
+): VenueRecord<N> {
+  const blank = mapFields<FieldRule, unknown>(RECORD_FIELDS[name], ({ as }) => BLANK[as as keyof FieldTypes] ?? '');
+  return { ...blank, ...given } as VenueRecord<N>;
+}
 
 export type AccountRecord = VenueRecord<'account'>;
 export type OrderRecord = VenueRecord<'order'>;

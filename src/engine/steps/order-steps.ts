@@ -11,7 +11,7 @@ import { isPositionStop } from '../../venue/order/context.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { isStop } from '../../venue/position/residual.ts';
-import type { OrderRecord } from '../../venue/records.ts';
+import { makeRecord, type OrderRecord } from '../../venue/records.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, Halt, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
@@ -266,22 +266,9 @@ export function findHandle(run: RunContext, id: string): OrderHandle {
   const { tracker } = run.log;
   const own = tracker.byId(id) ?? tracker.get(id);
   if (own !== undefined) return run.orderManager.handle(own);
-  return OrderHandle.ofRecord({
-    id,
-    client_order_id: '',
-    market_id: id.split('@')[0] ?? '',
-    order_type: '',
-    side: 'long',
-    price: '0',
-    size: '0',
-    initial_size: '0',
-    total_filled_size: '0',
-    status: 'open',
-    reason: '',
-    profile_id: 0,
-    timestamp: run.clock.now() * 1000,
-    time_in_force: '',
-  });
+  const [market = ''] = id.split('@');
+  const timestamp = run.clock.now() * 1000;
+  return OrderHandle.ofRecord(makeRecord('order', { id, market_id: market, status: 'open', timestamp }));
 }
 
 /** An order that a list showed. One of this run is as the run knows it, and is completed like every order that a step hands out. */

@@ -4,7 +4,7 @@
  */
 
 import { exceeds } from '../order/fills.ts';
-import type { FillRecord } from '../records.ts';
+import { type FillRecord, makeRecord } from '../records.ts';
 import { addTrade, FLAT, type Position, type StatedPosition, statePosition } from './position.ts';
 
 /** A fill, and the position after it. */
@@ -72,7 +72,7 @@ export class PositionBook {
     const { trades } = known;
     let index = trades.length;
     while (index > 0 && (trades[index - 1]?.fill.timestamp ?? 0) > at) index -= 1;
-    trades.splice(index, 0, { fill: { ...NO_FILL, market_id: market, timestamp: at }, stated, after: FLAT });
+    trades.splice(index, 0, { fill: makeRecord('fill', { market_id: market, timestamp: at }), stated, after: FLAT });
     foldFrom(trades, index);
   }
 
@@ -88,21 +88,6 @@ export class PositionBook {
     return trades[low - 1]?.after ?? FLAT;
   }
 }
-
-const NO_FILL: FillRecord = {
-  id: '',
-  trade_id: '',
-  order_id: '',
-  market_id: '',
-  profile_id: 0,
-  side: 'long',
-  price: '0',
-  size: '0',
-  fee: '0',
-  is_maker: false,
-  liquidation: false,
-  timestamp: 0,
-};
 
 function foldFrom(trades: BookedTrade[], first: number): void {
   let after = trades[first - 1]?.after ?? FLAT;

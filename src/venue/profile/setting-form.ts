@@ -58,28 +58,28 @@ export type SettingForm =
 
 export type Setting = SettingForm & { readonly about: string; readonly required?: true };
 
+interface SettingTypes {
+  readonly text: string;
+  readonly whole: number;
+  readonly decimal: DecimalString;
+  readonly duration: number;
+  readonly flag: boolean;
+  readonly secret: SecretReference;
+  readonly shape: ResultShape;
+}
+
 /** The type that the reader gives for a form. */
-type ReadSetting<S> = S extends { form: 'text' }
-  ? string
+type ReadSetting<S> = S extends { form: keyof SettingTypes }
+  ? SettingTypes[S['form']]
   : S extends { form: 'word'; of: readonly (infer W)[] }
     ? W
-    : S extends { form: 'whole' | 'duration' }
-      ? number
-      : S extends { form: 'decimal' }
-        ? DecimalString
-        : S extends { form: 'flag' }
-          ? boolean
-          : S extends { form: 'secret' }
-            ? SecretReference
-            : S extends { form: 'shape' }
-              ? ResultShape
-              : S extends { form: 'list'; of: infer O }
-                ? readonly ReadSetting<O>[]
-                : S extends { form: 'map'; of: infer O }
-                  ? Readonly<Record<string, ReadSetting<O>>>
-                  : S extends { form: 'group'; fields: infer F }
-                    ? ReadGroup<F>
-                    : never;
+    : S extends { form: 'list'; of: infer O }
+      ? readonly ReadSetting<O>[]
+      : S extends { form: 'map'; of: infer O }
+        ? Readonly<Record<string, ReadSetting<O>>>
+        : S extends { form: 'group'; fields: infer F }
+          ? ReadGroup<F>
+          : never;
 export type ReadGroup<F> = {
   readonly [K in keyof F as F[K] extends { required: true } ? K : never]: ReadSetting<F[K]>;
 } & {

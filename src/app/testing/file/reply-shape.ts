@@ -11,7 +11,7 @@ import { type MapNode, type Node, readExactData } from '../../../runbook/documen
 import { type EndpointName, getEndpoint, type RecordName } from '../../../venue/catalogue.ts';
 import { readMarketOfId } from '../../../venue/forms.ts';
 import { SIMULATED_PROFILE } from '../../../venue/profile/profile.ts';
-import type { DeadmanRecord, VenueRecord } from '../../../venue/records.ts';
+import { type DeadmanRecord, makeRecord, type VenueRecord } from '../../../venue/records.ts';
 import { readAnswer } from '../../../venue/wire/answer.ts';
 import type { Reply } from './test-case.ts';
 
@@ -20,9 +20,15 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The account of every scripted record, and of the simulated venue. */
 const PROFILE_ID = 88892;
+const ORDER = {
+  id: 'BTC-USD@1',
+  market_id: 'BTC-USD',
+  profile_id: PROFILE_ID,
+  time_in_force: 'good_till_cancel',
+} as const;
 
 const TEMPLATES: { readonly [N in RecordName]: VenueRecord<N> } & { readonly deadman: Required<DeadmanRecord> } = {
-  account: {
+  account: makeRecord('account', {
     id: PROFILE_ID,
     status: 'active',
     profile_type: 'trader',
@@ -30,63 +36,19 @@ const TEMPLATES: { readonly [N in RecordName]: VenueRecord<N> } & { readonly dea
     balance: '18234.10',
     withdrawable_balance: '18234.10',
     account_equity: '18234.10',
-    account_leverage: '0',
-    account_margin: '0',
     health: '1',
-    cum_trading_volume: '0',
-    cum_unrealized_pnl: '0',
-    total_notional: '0',
-    total_order_margin: '0',
-    total_position_margin: '0',
-    last_liq_check: 0,
-    last_update: 0,
-    leverage: {},
-  },
-  order: {
-    id: 'BTC-USD@1',
-    client_order_id: '',
-    market_id: 'BTC-USD',
-    order_type: 'limit',
-    side: 'long',
-    price: '0',
-    size: '0',
-    initial_size: '0',
-    total_filled_size: '0',
-    status: 'open',
-    reason: '',
-    profile_id: PROFILE_ID,
-    timestamp: 0,
-    time_in_force: 'good_till_cancel',
-  },
-  placement: {
-    id: 'BTC-USD@1',
-    is_liquidation: false,
-    market_id: 'BTC-USD',
-    price: '0',
-    profile_id: PROFILE_ID,
-    side: 'long',
-    size: '0',
-    status: 'processing',
-    client_order_id: '',
-    type: 'limit',
-    time_in_force: 'good_till_cancel',
-  },
+  }),
+  order: makeRecord('order', { ...ORDER, order_type: 'limit', status: 'open' }),
+  placement: makeRecord('placement', { ...ORDER, type: 'limit', status: 'processing' }),
   cancel: { id: 'BTC-USD@1', market_id: 'BTC-USD', profile_id: PROFILE_ID, status: 'canceling' },
   amend: { id: 'BTC-USD@1', market_id: 'BTC-USD', price: '0', profile_id: PROFILE_ID, size: '0', status: 'amending' },
-  fill: {
+  fill: makeRecord('fill', {
     id: 'BTC-USD-1',
     trade_id: 'BTC-USD-1',
     order_id: 'BTC-USD@1',
     market_id: 'BTC-USD',
     profile_id: PROFILE_ID,
-    side: 'long',
-    price: '0',
-    size: '0',
-    fee: '0',
-    is_maker: false,
-    liquidation: false,
-    timestamp: 0,
-  },
+  }),
   tier: {
     tier_status: {
       current: { tier: 0, title: 'Standard', min_volume: '0' },
