@@ -75,7 +75,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'report/drawing': ['folds', 'html', 'results'],
   'report/export': ['folds', 'results', 'timeline'],
   'report/folds': ['results'],
-  'report/html': ['answers', 'compare', 'folds', 'timeline'],
+  'report/html': ['answers', 'compare', 'folds', 'results', 'timeline'],
   'report/page': ['compare', 'folds', 'html'],
   'report/results': [],
   'report/timeline': [],

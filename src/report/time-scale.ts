@@ -77,11 +77,13 @@ export function findNearest(list: readonly number[], value: number): number {
 interface TokenMarks {
   readonly at: readonly number[];
   readonly tokens: readonly number[];
+  /** Where a mark is of several requests: the most tokens within a window that ends with one of them. */
+  readonly peak?: readonly number[];
 }
 
 /** For each of `columns` equal spans: the most tokens within one window at any time in the span. */
 export function computeTokenColumns(
-  { at, tokens }: TokenMarks,
+  { at, tokens, peak }: TokenMarks,
   windowMs: number,
   from: number,
   until: number,
@@ -100,19 +102,20 @@ export function computeTokenColumns(
   };
   /** Adds the requests sent up to `end`; returns the most tokens that were within a window meanwhile. */
   const take = (end: number): number => {
-    let peak = 0;
+    let highest = 0;
     for (; next < at.length && (at[next] as number) <= end; next += 1) {
       drain(at[next] as number);
       inWindow += tokens[next] as number;
-      peak = Math.max(peak, inWindow);
+      highest = Math.max(highest, Math.min(inWindow, peak?.[next] ?? inWindow));
     }
-    return peak;
+    return highest;
   };
   for (let column = 0; column < columns; column += 1) {
     const start = from + (column / columns) * span;
     take(start);
     drain(start);
-    most[column] = Math.max(inWindow, take(from + ((column + 1) / columns) * span));
+    const before = Math.min(inWindow, peak?.[next - 1] ?? inWindow);
+    most[column] = Math.max(before, take(from + ((column + 1) / columns) * span));
   }
   return most;
 }

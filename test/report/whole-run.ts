@@ -15,7 +15,7 @@ function foldAll<F extends { apply(entry: Entry): unknown }>(entries: Iterable<E
 }
 
 export const exportHtml = (entries: Iterable<Entry>, options: Parameters<HtmlFold['write']>[0] = {}): string =>
-  foldAll(entries, new HtmlFold()).write(options);
+  [...foldAll(entries, new HtmlFold()).write(options)].join('');
 
 export const exportJsonl = (entries: Iterable<StoredEntry>): string => [...entries].map(formatJsonLine).join('');
 

@@ -62,7 +62,7 @@ async function* exportAs(
     case 'html': {
       const page = await foldEntries(store, run, new HtmlFold());
       const verdict = await verifyRun(store, run, anchors);
-      return yield page.write({
+      return yield* page.write({
         verdict,
         kills: await readKillsOfRun(row, await readFirstEntry(store, run), reviewed),
       });

@@ -172,7 +172,7 @@ async function makeEntryPage(found: FoundRun, query: URLSearchParams, { runs }: 
   const [from, limit] = [readCount(query, 'from', 0), readCount(query, 'limit', 200, 500)];
   const selection = readSelection(query);
   // A page of all entries does not wait until a long run has been read from its beginning.
-  const numbers = selection === undefined ? undefined : (await runs.readFold(found)).index.select(selection);
+  const numbers = selection === undefined ? undefined : (await runs.readEntryIndex(found)).select(selection);
   const lines = await runs.readLines(
     found,
     numbers === undefined ? { after: from, limit } : numbers.slice(from, from + limit),
@@ -211,7 +211,7 @@ async function compareTwoRuns(query: URLSearchParams, { runs, words }: Routes): 
   const [left, right] = found;
   if (left === undefined || right === undefined) return makeProblem(404, 'one of the two runs was not found');
   return makeJson({
-    ...compareRuns(await runs.readEntryIndex(left), await runs.readEntryIndex(right)),
+    ...compareRuns(await runs.readAll(left), await runs.readAll(right)),
     now: words.now(),
   });
 }

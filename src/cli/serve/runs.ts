@@ -32,6 +32,7 @@ import {
 import type { KillsMeanwhile } from '../../report/answers/allowed.ts';
 import type { VerdictSoFar } from '../../report/answers/missing.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
+import { EntryIndex } from '../../report/folds/entry-index.ts';
 import { RunPageFold } from '../../report/folds/run-facts.ts';
 import { type ListedRun, RunsList } from '../../report/folds/runs-list.ts';
 import { StoryFold } from '../../report/timeline/story.ts';
@@ -64,6 +65,7 @@ export class ServedRuns {
   private readonly archives = new Map<string, ArchiveStore>();
   private readonly folds = new KeptFolds(() => new RunPageFold());
   private readonly stories = new KeptFolds(() => new StoryFold());
+  private readonly indexes = new KeptFolds(() => new EntryIndex());
   private readonly checked = new Map<string, Checks>();
   /** The last list, and the stamps of the stores that it is of. */
   private listed: { readonly stamp: string; readonly runs: RunsList } | undefined;
@@ -112,8 +114,12 @@ export class ServedRuns {
     return this.stories.update(store, run);
   }
 
-  async readEntryIndex({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
+  async readAll({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
     return readAllEntries(store, run);
+  }
+
+  async readEntryIndex({ row: { run }, store }: FoundRun): Promise<EntryIndex> {
+    return this.indexes.update(store, run);
   }
 
   /** Stored lines after a number, or with the given numbers. */

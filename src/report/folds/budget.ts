@@ -5,10 +5,13 @@
  */
 
 import { parseDurationMs } from '../../base/duration.ts';
+import { PassingMap } from '../../base/passing-map.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import { formatIsoTime } from '../format.ts';
+import { PointSeries } from '../results/point-series.ts';
 import { listOtherRequests } from '../results/run-rows.ts';
+import { TokenWindow } from '../results/token-window.ts';
 
 /** `audit budget RUN --json`. */
 export interface BudgetDocument {
@@ -43,12 +46,27 @@ export interface BudgetBucket {
   readonly remaining?: number;
 }
 
-interface Spending {
+/** Tokens over time, for a drawing: a point for each request, until there are too many to be told apart. */
+export interface SpentTokens {
   readonly at: number;
   readonly tokens: number;
-  /** Tokens within the window that ends with it. */
-  readonly inWindow: number;
-  remaining?: number;
+  /** The most tokens within any window that ends with a request of the point. */
+  readonly peak: number;
+}
+
+/** A request that has no answer yet. */
+interface Spending {
+  readonly place: number;
+  readonly at: number;
+}
+
+interface Bucket {
+  requests: number;
+  tokens: number;
+  peak: number;
+  remaining: number | undefined;
+  /** The place of the request that says what remained. */
+  place: number;
 }
 
 const DEFAULT_WINDOW_MS = 60_000;
@@ -60,8 +78,10 @@ export function makeBudgetDocument(entries: Iterable<Entry>): BudgetDocument {
 }
 
 export class BudgetFold {
-  private readonly spendings: Spending[] = [];
-  private readonly waiting = new Map<string, Spending>();
+  private readonly series = new PointSeries<SpentTokens>(MOST_POINTS, mergeSpent);
+  private readonly waiting = new PassingMap<string, Spending>();
+  private buckets = new Map<number, Bucket>();
+  private bucketMs = FINEST_MS;
   private readonly endpoints = new Map<string, { requests: number; tokens: number }>();
   private readonly waits = { count: 0, totalMs: 0, longestMs: 0 };
   private startedAt: number | undefined;
@@ -71,8 +91,10 @@ export class BudgetFold {
   private used = 0;
   private limited = 0;
   private refused = 0;
-  private inWindow = 0;
-  private oldest = 0;
+  private requests = 0;
+  private peak = 0;
+  private leastRemaining: number | undefined;
+  private window = new TokenWindow(DEFAULT_WINDOW_MS);
 
   apply(entry: Entry): void {
     this.startedAt ??= entry.at;
@@ -81,6 +103,7 @@ export class BudgetFold {
       const rate = readRateSettings(entry.data.settings);
       this.limit = rate.limit;
       this.windowMs = rate.windowMs;
+      this.window = new TokenWindow(rate.windowMs);
     } else if (entry.type === 'call.attempted') {
       const { call, method, path, tokens, waitedMs } = entry.data;
       this.waiting.set(call, this.spend(entry.at, tokens));
@@ -101,31 +124,39 @@ export class BudgetFold {
       }
   }
 
-  /** Spending over time, for a drawing: one element per request, oldest first. */
-  get points(): readonly { readonly at: number; readonly tokens: number; readonly inWindow: number }[] {
-    return this.spendings;
+  /** Oldest first. */
+  get spent(): readonly SpentTokens[] {
+    return this.series.points;
   }
 
-  /** `mostBuckets`: the length of the spans is chosen so that there are at most this many. */
+  /** `mostBuckets`: the length of the spans is chosen so that there are at most this many, and no more than are kept. */
   document(mostBuckets = 40): BudgetDocument {
     const start = this.startedAt ?? 0;
-    const bucketMs = chooseBucketLength(this.endedAt - start, mostBuckets);
-    const remaining = this.spendings.map((each) => each.remaining).filter((each) => each !== undefined);
+    const bucketMs = chooseBucketLength(this.endedAt - start, Math.min(mostBuckets, MOST_BUCKETS));
+    const { leastRemaining } = this;
     return {
       used: this.used,
-      peak: this.spendings.reduce((most, each) => Math.max(most, each.inWindow), 0),
+      peak: this.peak,
       ...(this.limit === undefined ? {} : { limit: this.limit }),
       windowMs: this.windowMs,
-      requests: this.spendings.length,
+      requests: this.requests,
       waits: { ...this.waits },
       limited: this.limited,
       refused: this.refused,
-      ...(remaining.length === 0 ? {} : { leastRemaining: remaining.reduce((least, each) => Math.min(least, each)) }),
+      ...(leastRemaining === undefined ? {} : { leastRemaining }),
       endpoints: [...this.endpoints]
         .map(([endpoint, counts]) => ({ endpoint, ...counts }))
         .sort((a, b) => b.tokens - a.tokens),
       bucketMs,
-      buckets: groupSpendings(this.spendings, start, bucketMs),
+      buckets: [...groupBuckets(this.buckets, bucketMs / this.bucketMs)].map(
+        ([index, { requests, tokens, peak, remaining }]) => ({
+          at: formatIsoTime(start + index * bucketMs),
+          requests,
+          tokens,
+          peak,
+          ...(remaining === undefined ? {} : { remaining }),
+        }),
+      ),
     };
   }
 
@@ -133,24 +164,41 @@ export class BudgetFold {
     const spending = this.waiting.get(call);
     this.waiting.delete(call);
     const { remaining } = readRateHeaders(toTexts(headers), at);
-    if (spending !== undefined && remaining !== undefined) spending.remaining = remaining;
+    if (spending === undefined || remaining === undefined) return;
+    this.leastRemaining = Math.min(this.leastRemaining ?? remaining, remaining);
+    const bucket = this.findBucket(spending.at);
+    if (spending.place < bucket.place) return;
+    bucket.remaining = remaining;
+    bucket.place = spending.place;
   }
 
   private spend(at: number, tokens: number): Spending {
     this.used += tokens;
-    this.inWindow += tokens;
-    // The window is half open: a request exactly one window ago is out of it, as in the report's peak.
-    for (
-      let first = this.spendings[this.oldest];
-      first !== undefined && first.at <= at - this.windowMs;
-      first = this.spendings[this.oldest]
-    ) {
-      this.inWindow -= first.tokens;
-      this.oldest += 1;
+    const peak = this.window.add(at, tokens);
+    this.peak = Math.max(this.peak, peak);
+    this.series.add({ at, tokens, peak });
+    const bucket = this.findBucket(at);
+    bucket.requests += 1;
+    bucket.tokens += tokens;
+    bucket.peak = Math.max(bucket.peak, peak);
+    const place = this.requests;
+    this.requests += 1;
+    return { place, at };
+  }
+
+  private findBucket(at: number): Bucket {
+    const start = this.startedAt ?? at;
+    const bucketMs = chooseBucketLength(this.endedAt - start, MOST_BUCKETS);
+    if (bucketMs > this.bucketMs) {
+      this.buckets = groupBuckets(this.buckets, bucketMs / this.bucketMs);
+      this.bucketMs = bucketMs;
     }
-    const spending: Spending = { at, tokens, inWindow: this.inWindow };
-    this.spendings.push(spending);
-    return spending;
+    const index = Math.floor((at - start) / this.bucketMs);
+    const known = this.buckets.get(index);
+    if (known !== undefined) return known;
+    const bucket = { requests: 0, tokens: 0, peak: 0, remaining: undefined, place: -1 };
+    this.buckets.set(index, bucket);
+    return bucket;
   }
 
   private count(endpoint: string, tokens: number): void {
@@ -182,7 +230,13 @@ function toTexts(headers: JsonObject | undefined): Readonly<Record<string, strin
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)]));
 }
 
+/** Each is a multiple of the one before, so that spans of one length are made of shorter ones. */
 const LENGTHS_MS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 21_600, 43_200, 86_400].map((seconds) => seconds * 1000);
+const [FINEST_MS = 1000] = LENGTHS_MS;
+/** Spans that are kept; beyond it they are made longer. */
+const MOST_BUCKETS = 2000;
+/** Points that are kept one by one. */
+const MOST_POINTS = 12_000;
 
 /** A round length that divides `spanMs` into at most `most` parts. */
 function chooseBucketLength(spanMs: number, most: number): number {
@@ -190,16 +244,27 @@ function chooseBucketLength(spanMs: number, most: number): number {
   return LENGTHS_MS.find((length) => spanMs < length * most) ?? Math.ceil(spanMs / most / day) * day;
 }
 
-function groupSpendings(spendings: readonly Spending[], start: number, bucketMs: number): readonly BudgetBucket[] {
-  const buckets = new Map<number, { requests: number; tokens: number; peak: number; remaining?: number }>();
-  for (const { at, tokens, inWindow, remaining } of spendings) {
-    const index = Math.floor((at - start) / bucketMs);
-    const bucket = buckets.get(index) ?? { requests: 0, tokens: 0, peak: 0 };
-    bucket.requests += 1;
-    bucket.tokens += tokens;
-    bucket.peak = Math.max(bucket.peak, inWindow);
-    if (remaining !== undefined) bucket.remaining = remaining;
-    buckets.set(index, bucket);
+/** Buckets of `times` the length. */
+function groupBuckets(buckets: ReadonlyMap<number, Bucket>, times: number): Map<number, Bucket> {
+  const grouped = new Map<number, Bucket>();
+  for (const [index, bucket] of buckets) {
+    const group = grouped.get(Math.floor(index / times));
+    if (group === undefined) {
+      grouped.set(Math.floor(index / times), { ...bucket });
+      continue;
+    }
+    group.requests += bucket.requests;
+    group.tokens += bucket.tokens;
+    group.peak = Math.max(group.peak, bucket.peak);
+    if (bucket.place < group.place) continue;
+    group.remaining = bucket.remaining;
+    group.place = bucket.place;
   }
-  return [...buckets].map(([index, bucket]) => ({ at: formatIsoTime(start + index * bucketMs), ...bucket }));
+  return grouped;
+}
+
+function mergeSpent(into: { -readonly [K in keyof SpentTokens]: SpentTokens[K] }, next: SpentTokens): boolean {
+  into.tokens += next.tokens;
+  into.peak = Math.max(into.peak, next.peak);
+  return true;
 }

@@ -61,7 +61,8 @@ interface EntryRow {
 }
 
 export class EntryIndex {
-  private newest = 0;
+  /** The number of the last entry. */
+  newest = 0;
   private readonly group: number[] = [];
   private readonly step: number[] = [];
   private readonly order: number[] = [];

@@ -2,7 +2,9 @@
  * Folds every request of a run into columns that the page draws: time, kind, outcome and tokens. In a very long run, reads
  * that succeeded are merged; writes, refused and lost requests never are.
  */
+import { PassingMap } from '../../base/passing-map.ts';
 import type { Entry } from '../../journal/entry.ts';
+import { mergeNeighbours, PointSeries } from '../results/point-series.ts';
 
 /** Above this number of marks, reads that succeeded are merged. */
 const MOST_MARKS = 12_000;
@@ -32,6 +34,7 @@ interface Mark {
   tokens: number;
   count: number;
   readonly seq: number;
+  isWaiting: boolean;
 }
 
 /** A request without a reliable answer. */
@@ -44,9 +47,17 @@ export interface OpenRequest {
 }
 
 export class RequestMarkFold {
-  private readonly marks: Mark[] = [];
-  private readonly purposes = new Map<string, string | undefined>();
-  private readonly waiting = new Map<string, { readonly mark: Mark; readonly open: OpenRequest }>();
+  private readonly marks = new PointSeries<Mark>(MOST_MARKS, mergeReads);
+  private readonly totals: Record<MarkKind, number> = {
+    read: 0,
+    keep_alive: 0,
+    write: 0,
+    refused: 0,
+    lost: 0,
+    denied: 0,
+  };
+  private readonly purposes = new PassingMap<string, string | undefined>();
+  private readonly waiting = new PassingMap<string, { readonly mark: Mark; readonly open: OpenRequest }>();
   private readonly unreliable: OpenRequest[] = [];
   private startedAt = 0;
 
@@ -61,28 +72,25 @@ export class RequestMarkFold {
       case 'call.attempted': {
         const { call, method, path, tokens } = entry.data;
         const kind = this.purposes.get(call) === 'keep-alive' ? 'keep_alive' : method === 'GET' ? 'read' : 'write';
-        const mark: Mark = { at: entry.at - this.startedAt, kind, tokens, count: 1, seq: entry.seq };
-        this.marks.push(mark);
+        const mark = this.add(entry, kind, tokens);
         const open = { seq: entry.seq, at: entry.at, title: `${method} ${path}`, step: entry.step };
         this.waiting.set(call, { mark, open });
         return;
       }
       case 'call.answered': {
         // Refused because of its session, and sent again: the next attempt has its own mark.
-        const sent = this.waiting.get(entry.data.call);
-        this.waiting.delete(entry.data.call);
-        if (sent !== undefined) sent.mark.kind = 'refused';
+        const sent = this.settle(entry.data.call);
+        if (sent !== undefined) this.change(sent.mark, 'refused');
         return;
       }
       case 'call.settled': {
         const { call, kind } = entry.data;
-        const sent = this.waiting.get(call);
-        this.waiting.delete(call);
+        const sent = this.settle(call);
         this.purposes.delete(call);
         if (kind === 'denied') {
-          this.marks.push({ at: entry.at - this.startedAt, kind: 'denied', tokens: 0, count: 1, seq: entry.seq });
+          this.add(entry, 'denied', 0).isWaiting = false;
         } else if (sent !== undefined && kind !== 'confirmed') {
-          sent.mark.kind = kind === 'rejected' ? 'refused' : 'lost';
+          this.change(sent.mark, kind === 'rejected' ? 'refused' : 'lost');
           if (kind === 'unresolved' && this.unreliable.length < MOST_LOST) this.unreliable.push(sent.open);
         }
         return;
@@ -103,33 +111,51 @@ export class RequestMarkFold {
   }
 
   makeColumns(): RequestMarks {
-    const totals: Record<MarkKind, number> = { read: 0, keep_alive: 0, write: 0, refused: 0, lost: 0, denied: 0 };
-    for (const mark of this.marks) totals[mark.kind] += 1;
-    const drawn = mergeReads(this.marks);
+    const { points } = this.marks;
+    const drawn =
+      points.length <= MOST_MARKS
+        ? points
+        : mergeNeighbours(
+            points.map((mark) => ({ ...mark })),
+            MOST_MARKS,
+            mergeReads,
+          );
     return {
       at: drawn.map((mark) => mark.at),
       kind: drawn.map((mark) => MARK_KINDS.indexOf(mark.kind)),
       tokens: drawn.map((mark) => mark.tokens),
       count: drawn.map((mark) => mark.count),
       seq: drawn.map((mark) => mark.seq),
-      totals,
+      totals: { ...this.totals },
     };
+  }
+
+  private add({ at, seq }: Entry, kind: MarkKind, tokens: number): Mark {
+    const mark: Mark = { at: at - this.startedAt, kind, tokens, count: 1, seq, isWaiting: true };
+    this.marks.add(mark);
+    this.totals[kind] += 1;
+    return mark;
+  }
+
+  private change(mark: Mark, kind: MarkKind): void {
+    this.totals[mark.kind] -= 1;
+    this.totals[kind] += 1;
+    mark.kind = kind;
+  }
+
+  private settle(call: string): { readonly mark: Mark; readonly open: OpenRequest } | undefined {
+    const sent = this.waiting.get(call);
+    this.waiting.delete(call);
+    if (sent !== undefined) sent.mark.isWaiting = false;
+    return sent;
   }
 }
 
-/** Merges consecutive reads that succeeded into one mark, at the first of them. */
-function mergeReads(marks: readonly Mark[]): readonly Mark[] {
-  if (marks.length <= MOST_MARKS) return marks;
-  const span = (marks.at(-1)?.at ?? 0) - (marks[0]?.at ?? 0);
-  const nearMs = (span / MOST_MARKS) * 2;
-  const kept: Mark[] = [];
-  for (const mark of marks) {
-    const last = kept.at(-1);
-    const isRoutine = mark.kind === 'read' || mark.kind === 'keep_alive';
-    if (isRoutine && last?.kind === mark.kind && mark.at - last.at < nearMs) {
-      last.count += mark.count;
-      last.tokens += mark.tokens;
-    } else kept.push({ ...mark });
-  }
-  return kept;
+/** Consecutive reads that succeeded are one mark, at the first of them. */
+function mergeReads(into: Mark, next: Mark): boolean {
+  const isRoutine = next.kind === 'read' || next.kind === 'keep_alive';
+  if (!isRoutine || into.kind !== next.kind || into.isWaiting || next.isWaiting) return false;
+  into.count += next.count;
+  into.tokens += next.tokens;
+  return true;
 }

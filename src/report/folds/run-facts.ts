@@ -1,7 +1,7 @@
 /**
  * Folds everything the page shows of one run, entry by entry, so that a run can be watched while it goes on: who started it,
  * its limits, its steps, requests and orders over time, tokens, the deadman switch, and what is unaccounted for. It grows
- * with the run's orders, and with its length (docs/design/long-runs.md, What grows).
+ * with the run's orders, and not with its length (docs/design/long-runs.md, What grows).
  */
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
@@ -17,7 +17,6 @@ import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
 import { type BudgetDocument, BudgetFold } from './budget.ts';
 import { type DeadmanRecord, DeadmanRecordFold } from './deadman.ts';
-import { EntryIndex } from './entry-index.ts';
 import { type FillsDocument, summarizeFills } from './fills.ts';
 import { type OrderLife, OrderLifeFold } from './order-lives.ts';
 import { getOrderState } from './orders.ts';
@@ -62,7 +61,7 @@ export interface RunPageDocument {
   readonly steps: readonly StepLane[];
   readonly active: readonly ActiveStep[];
   readonly requests: RequestMarks;
-  readonly tokens: Omit<BudgetDocument, 'buckets' | 'bucketMs'>;
+  readonly tokens: Omit<BudgetDocument, 'buckets' | 'bucketMs'> & { readonly spent: SpentColumns };
   readonly orders: readonly OrderLife[];
   readonly fills: FillsDocument;
   /** By market, of the run's own fills. */
@@ -72,6 +71,14 @@ export interface RunPageDocument {
   readonly approvals: readonly ApprovalRow[];
   readonly people: readonly PersonRow[];
   readonly unaccounted: Unaccounted;
+}
+
+/** Tokens over time, in columns of equal length, oldest first (SpentTokens). */
+interface SpentColumns {
+  /** ms since the run began. */
+  readonly at: readonly number[];
+  readonly tokens: readonly number[];
+  readonly peak: readonly number[];
 }
 
 interface Takeover {
@@ -116,7 +123,6 @@ interface Unaccounted {
 const MOST_ALARMS = 50;
 
 export class RunPageFold {
-  readonly index = new EntryIndex();
   private started: Extract<Entry, { type: 'run.started' }> | undefined;
   private ended: Extract<Entry, { type: 'run.ended' }> | undefined;
   private seq = 0;
@@ -150,7 +156,6 @@ export class RunPageFold {
     this.seq = entry.seq;
     this.lastAt = Math.max(this.lastAt, entry.at);
     this.applyOwn(entry);
-    this.index.apply(entry);
     this.allowances.apply(entry);
     this.steps.apply(entry);
     this.requests.apply(entry);
@@ -170,11 +175,6 @@ export class RunPageFold {
   /** The orders as the engine's order tracker has them. */
   listTracked(): readonly TrackedOrder[] {
     return this.orders.listTracked();
-  }
-
-  /** Tokens over time, for a drawing. */
-  get spending(): BudgetFold['points'] {
-    return this.budget.points;
   }
 
   /** The progress of a run without an end. */
@@ -227,7 +227,7 @@ export class RunPageFold {
       steps: this.steps.listLanes(this.lastAt, ended !== undefined),
       active: ended === undefined ? this.steps.listActive() : [],
       requests: this.requests.makeColumns(),
-      tokens,
+      tokens: { ...tokens, spent: this.listSpent(startedAt) },
       orders,
       fills: summarizeFills(this.orders.listTracked()),
       money: this.money.collect(this.orders.tracker),
@@ -236,6 +236,15 @@ export class RunPageFold {
       approvals: this.approvals.approvals(),
       people: this.approvals.listPeople(),
       unaccounted: this.listUnaccounted(orders),
+    };
+  }
+
+  private listSpent(startedAt: number): SpentColumns {
+    const { spent } = this.budget;
+    return {
+      at: spent.map(({ at }) => at - startedAt),
+      tokens: spent.map(({ tokens }) => tokens),
+      peak: spent.map(({ peak }) => peak),
     };
   }
 

@@ -205,8 +205,8 @@ export class RunOutlineFold {
   /** The folds that list the steps and requests when the same entries are read again. */
   makeRowFolds(): { readonly steps: StepFold; readonly requests: RequestFold } {
     return {
-      steps: new StepFold(this.steps.listEnds(this.describeEnd())),
-      requests: new RequestFold(this.requests.listEnds()),
+      steps: new StepFold({ ends: this.steps.listEnds(this.describeEnd()) }),
+      requests: new RequestFold({ ends: this.requests.listEnds() }),
     };
   }
 

@@ -2,13 +2,13 @@
  * Folds the steps of a run over time, one lane per step of the runbook: the rounds of a loop share the lane of the step they
  * repeat. A lane with very many rounds is merged, so that the page stays small however long the run is.
  */
-import { type Entry, type ErrorFact, readStepEnd, type StepOutcome } from '../../journal/entry.ts';
+import { PassingMap } from '../../base/passing-map.ts';
+import { type Entry, type ErrorFact, readStepEnd } from '../../journal/entry.ts';
 import { formatStepName } from '../format.ts';
+import { type BarOutcome, type StepBar, StepBars } from '../results/step-bars.ts';
 
 /** A lane keeps at most this many bars; neighbours are merged beyond it. */
 const MOST_BARS = 1500;
-
-type BarOutcome = StepOutcome | 'left' | 'active';
 
 /** Columns of equal length, one element per bar; times are ms since the run began. */
 interface Bars {
@@ -50,26 +50,29 @@ export interface ActiveStep {
   readonly since: number;
 }
 
-interface Bar {
-  readonly from: number;
-  until: number;
-  outcome: BarOutcome;
-  count: number;
-  readonly seq: number;
-}
-
 interface Lane {
   readonly path: string;
   readonly id: string | undefined;
   readonly verb: string;
-  readonly bars: Bar[];
+  readonly bars: StepBars;
+  /** Of the rounds that ended. */
+  readonly outcomes: Record<BarOutcome, number>;
+  totalMs: number;
   retries: number;
   error: ErrorFact | undefined;
 }
 
+/** A round under way. */
+interface Round {
+  readonly lane: Lane;
+  readonly place: number;
+  /** ms since the run began. */
+  readonly from: number;
+}
+
 export class StepLaneFold {
   private readonly lanes = new Map<string, Lane>();
-  private readonly open = new Map<string, { readonly lane: Lane; readonly bar: Bar }>();
+  private readonly open = new PassingMap<string, Round>();
   private startedAt = 0;
 
   apply(entry: Entry): void {
@@ -86,11 +89,13 @@ export class StepLaneFold {
         return;
       }
       case 'step.ended': {
-        const { lane, bar } = this.begin(entry.step, entry.data, entry.at, entry.seq);
+        const { lane, place, from } = this.begin(entry.step, entry.data, entry.at, entry.seq);
         this.open.delete(entry.step);
-        bar.until = entry.at - this.startedAt;
+        const until = entry.at - this.startedAt;
         const { outcome, error } = readStepEnd(entry.data);
-        bar.outcome = outcome;
+        lane.bars.end(place, until, outcome);
+        lane.outcomes[outcome] += 1;
+        lane.totalMs += until - from;
         if (error !== undefined) lane.error = error;
         return;
       }
@@ -102,16 +107,18 @@ export class StepLaneFold {
   /** `hasEnded`: steps that are still open were halted with the run. */
   listLanes(lastAt: number, hasEnded: boolean): readonly StepLane[] {
     const now = lastAt - this.startedAt;
-    return [...this.lanes.values()].map((lane) => describeLane(lane, now, hasEnded));
+    const open = new Map<Lane, number[]>();
+    for (const { lane, from } of this.open.values()) open.set(lane, [...(open.get(lane) ?? []), from]);
+    return [...this.lanes.values()].map((lane) => describeLane(lane, open.get(lane) ?? [], now, hasEnded));
   }
 
   listActive(): readonly ActiveStep[] {
-    return [...this.open].map(([path, { lane, bar }]) => ({
+    return [...this.open].map(([path, { lane, from }]) => ({
       path,
       lane: lane.path,
       label: formatStepName(path, lane.id),
       verb: lane.verb,
-      since: bar.from + this.startedAt,
+      since: from + this.startedAt,
     }));
   }
 
@@ -120,19 +127,22 @@ export class StepLaneFold {
     { verb, id }: { readonly verb: string; readonly id?: string },
     at: number,
     seq: number,
-  ): { readonly lane: Lane; readonly bar: Bar } {
+  ): Round {
     const known = this.open.get(path);
     if (known !== undefined) return known;
     const key = toLanePath(path);
-    const lane = this.lanes.get(key) ?? { path: key, id, verb, bars: [], retries: 0, error: undefined };
+    const lane = this.lanes.get(key) ?? makeLane(key, id, verb);
     this.lanes.set(key, lane);
     const from = at - this.startedAt;
-    const bar: Bar = { from, until: from, outcome: 'active', count: 1, seq };
-    lane.bars.push(bar);
-    const begun = { lane, bar };
-    this.open.set(path, begun);
-    return begun;
+    const round = { lane, place: lane.bars.begin({ from, seq, path, verb }), from };
+    this.open.set(path, round);
+    return round;
   }
+}
+
+function makeLane(path: string, id: string | undefined, verb: string): Lane {
+  const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, left: 0, active: 0 };
+  return { path, id, verb, bars: new StepBars(MOST_BARS), outcomes, totalMs: 0, retries: 0, error: undefined };
 }
 
 /** A path without the numbers of rounds and attempts, as the chart and the runbook name the step. */
@@ -140,51 +150,26 @@ export function toLanePath(path: string): string {
   return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
 }
 
-/** In one pass without copies: a loop of a week has a bar for each round. */
-function describeLane(lane: Lane, now: number, hasEnded: boolean): StepLane {
-  const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, left: 0, active: 0 };
-  let totalMs = 0;
-  const perBar = Math.max(1, Math.ceil(lane.bars.length / MOST_BARS));
-  const merged: Bar[] = [];
-  for (const [index, bar] of lane.bars.entries()) {
-    const { from, seq } = bar;
-    const isOpen = bar.outcome === 'active';
-    const outcome = isOpen && hasEnded ? 'halted' : bar.outcome;
-    const until = isOpen ? now : bar.until;
-    outcomes[outcome] += 1;
-    totalMs += until - from;
-    const group = merged.at(-1);
-    if (group === undefined || index % perBar === 0) {
-      merged.push({ from, until, outcome, count: 1, seq });
-      continue;
-    }
-    group.until = Math.max(group.until, until);
-    group.count += 1;
-    if (WEIGHT[outcome] > WEIGHT[group.outcome]) group.outcome = outcome;
-  }
-  const { path, id, verb, retries, error } = lane;
+/** `open`: when the rounds began that have not ended. */
+function describeLane(lane: Lane, open: readonly number[], now: number, hasEnded: boolean): StepLane {
+  const { path, id, verb, bars, outcomes, totalMs, retries, error } = lane;
+  const atNow = hasEnded ? 'halted' : 'active';
   return {
     path,
     label: formatStepName(path, id),
     ...(id === undefined ? {} : { id }),
     verb,
     depth: Math.max(0, path.split('/').length - 2),
-    count: lane.bars.length,
-    outcomes,
+    count: bars.count,
+    outcomes: { ...outcomes, [atNow]: outcomes[atNow] + open.length },
     retries,
-    totalMs,
+    totalMs: open.reduce((sum, from) => sum + now - from, totalMs),
     ...(error === undefined ? {} : { error }),
-    bars: toColumns(merged),
+    bars: toColumns(bars.list(now, atNow)),
   };
 }
 
-/** A merged bar shows its worst outcome. */
-const WEIGHT = { active: 5, halted: 4, failed: 3, succeeded: 2, left: 1, skipped: 0 } as const satisfies Record<
-  BarOutcome,
-  number
->;
-
-function toColumns(bars: readonly Bar[]): Bars {
+function toColumns(bars: readonly StepBar[]): Bars {
   return {
     from: bars.map((bar) => bar.from),
     until: bars.map((bar) => bar.until),

@@ -7,20 +7,21 @@ import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import type { Entry, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { KillsMeanwhile } from '../answers/allowed.ts';
+import type { Answer } from '../answers/answer.ts';
 import { answerReviewer } from '../answers/six.ts';
 import type { RunVerdict } from '../compare/verify.ts';
 import type { FillsDocument } from '../folds/fills.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
-import { RunFold, type RunReport } from '../folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
 import { formatJson, formatText, pickRead } from '../format.ts';
 import { MODE_MEANING } from '../glossary.ts';
+import { RequestFold, type RequestRow, StepFold, type StepRow } from '../results/run-rows.ts';
 import { RoutineFilter } from '../timeline/routine.ts';
 import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
 import { makeAnchor, writeAnswers } from './answers.ts';
 import { STYLE } from './style.ts';
 import { escapeLines, type Html, html, type Piece, toMarkup } from './text.ts';
-import { drawTimeAxis } from './time-axis.ts';
+import { TimeAxisFold } from './time-axis.ts';
 
 interface PageOptions {
   /** The result of `audit verify`, for the answers. */
@@ -31,14 +32,19 @@ interface PageOptions {
 
 /** Rows of a table at most; a browser is slow with more. The rows left out are counted. */
 const MOST_ROWS = 3000;
+/** Transitions of one order at most. */
+const MOST_MOVES = 200;
 
 type Decision = EntryOf<'step.decided'>;
 
 /** The whole file, entry by entry. Throws StoreError `damaged` if the entries do not begin with `run.started`. */
 export class HtmlFold {
   private started: EntryOf<'run.started'> | undefined;
-  private readonly run = new RunFold();
+  private outputs: JsonObject = {};
   private readonly whole = new RunPageFold();
+  private readonly steps = new StepFold({ most: MOST_ROWS });
+  private readonly requests = new RequestFold({ most: MOST_ROWS });
+  private readonly axis = new TimeAxisFold();
   private readonly timeline = new TimelineFold();
   private readonly routine = new RoutineFilter();
   private readonly rows: TimelineRow[] = [];
@@ -48,9 +54,13 @@ export class HtmlFold {
 
   apply(entry: Entry): void {
     if (entry.type === 'run.started') this.started ??= entry;
+    if (entry.type === 'run.ended') this.outputs = entry.data.outputs;
+    if (entry.type === 'run.resumed') this.outputs = {};
     if (entry.type === 'step.decided') this.addDecision(entry);
     this.whole.apply(entry);
-    this.run.apply(entry);
+    this.steps.apply(entry);
+    this.requests.apply(entry);
+    this.axis.apply(entry);
     this.addRows(this.routine.push(entry, this.timeline.apply(entry)));
   }
 
@@ -66,44 +76,45 @@ export class HtmlFold {
     }
   }
 
-  write(options: PageOptions = {}): string {
-    return toMarkup(this.page(options));
-  }
-
-  private page({ verdict, kills }: PageOptions): Html {
-    const { started } = this;
+  /** The file, piece by piece: after the last entry. */
+  *write({ verdict, kills }: PageOptions = {}): Generator<string> {
+    const { started, outputs } = this;
     if (started === undefined) throw new StoreError('damaged', 'the run has no entries');
     this.addRows([...this.routine.end(), ...this.timeline.unanswered()]);
-    const report = this.run.report();
-    const whole = this.whole.document();
-    const { limit, windowMs } = whole.tokens;
-    const axis = drawTimeAxis({
-      report,
-      orders: this.whole.listTracked(),
-      spending: this.whole.spending,
-      limit,
-      windowMs,
-    });
-    return writeDocument(
-      `${report.runbook}: ${report.outcome}`,
-      html`${writeHeading(report, started, { whole, listed: this.rows.map(({ seq }) => seq) }, { verdict, kills })}
+    const run = this.whole.document();
+    const { outcome = 'halted' } = run;
+    const listed = this.rows.map(({ seq }) => seq);
+    const counts = { steps: this.steps.count, requests: this.requests.count };
+    yield toMarkup(writeHead(`${run.runbook}: ${outcome}`));
+    yield toMarkup(writeHeading(run, answerReviewer(run, { verdict, kills }), listed));
+    yield toMarkup(html`
 <h2>Over time</h2>
-<div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${axis}${AXIS_KEY}</div>
-${writeSteps(report)}
-${writeDecisions(this.decisions, this.decisionCount)}
-${writeOrders(whole.orders)}
-${writeFills(whole.fills)}
-${writeTimeline(this.rows, this.leftOut)}
-${writeRequests(report)}
-${writeFacts('Inputs', started.data.inputs)}
-${writeFacts('Outputs', report.outputs)}
-${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${formatText(name)} as it ran</summary><p class="soft">${formatText(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${escapeLines(text)}</pre></div></details>`)}
-<details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${escapeLines(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>`,
+<div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${this.axis.draw({ run, orders: this.whole.listTracked(), counts })}${AXIS_KEY}</div>
+`);
+    const end = { endedAt: run.lastAt, outcome: outcome === 'halted' ? 'halted' : 'failed' } as const;
+    const sections = [
+      () => writeSteps(run.startedAt, this.steps.list(end), counts.steps),
+      () => writeDecisions(this.decisions, this.decisionCount),
+      () => writeOrders(run.orders),
+      () => writeFills(run.fills),
+      () => writeTimeline(this.rows, this.leftOut),
+      () => writeRequests(run.startedAt, this.requests.list(), counts.requests),
+      () => writeFacts('Inputs', started.data.inputs),
+      () => writeFacts('Outputs', outputs),
+    ];
+    for (const write of sections) yield `${toMarkup(write())}\n`;
+    yield toMarkup(
+      html`${started.data.sources.map(({ name, file, text, sha256 }) => html`<details><summary>Runbook ${formatText(name)} as it ran</summary><p class="soft">${formatText(file)}, sha256 ${sha256}</p><div class="scroll" tabindex="0" role="region" aria-label="text of the runbook"><pre>${escapeLines(text)}</pre></div></details>`)}
+<details><summary>Settings in force</summary><div class="scroll" tabindex="0" role="region" aria-label="settings"><pre>${escapeLines(JSON.stringify(started.data.settings, null, 2))}</pre></div></details>
+</main>
+</body>
+</html>
+`,
     );
   }
 }
 
-function writeDocument(title: string, body: Html): Html {
+function writeHead(title: string): Html {
   const style = toMarkup(STYLE);
   const digest = createHash('sha256').update(style).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'`;
@@ -120,29 +131,20 @@ function writeDocument(title: string, body: Html): Html {
 </head>
 <body>
 <main>
-${body}
-</main>
-</body>
-</html>
 `;
 }
 
 const OUTCOME_CLASS = { succeeded: 'good', stopped: 'good', failed: 'bad', halted: 'doubt' } as const;
 
-function writeHeading(
-  report: RunReport,
-  { run }: EntryOf<'run.started'>,
-  { whole, listed }: { readonly whole: RunPageDocument; readonly listed: readonly number[] },
-  { verdict, kills }: PageOptions,
-): Html {
-  const why = report.error === undefined ? report.reason : `${report.error.kind}: ${report.error.message}`;
+function writeHeading(run: RunPageDocument, answers: readonly Answer[], listed: readonly number[]): Html {
   // The run report calls a run without an end halted, as `resume` finds it; a reader sees that it has no end.
-  const ended = whole.outcome === undefined ? 'no end yet' : report.outcome;
+  const { outcome = 'halted', reason = run.outcome === undefined ? 'interrupted' : undefined, error } = run;
+  const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
   return html`<header>
-<h1>${formatText(report.runbook)}<span class="outcome ${OUTCOME_CLASS[report.outcome]}">${ended}</span></h1>
+<h1>${formatText(run.runbook)}<span class="outcome ${OUTCOME_CLASS[outcome]}">${run.outcome ?? 'no end yet'}</span></h1>
 ${why === undefined ? undefined : html`<p>${formatText(why)}</p>`}
-<p class="soft">Run ${formatText(run)}, ${MODE_MEANING[report.mode]}.</p>
-${writeAnswers(answerReviewer(whole, { verdict, kills }), listed)}
+<p class="soft">Run ${formatText(run.run)}, ${MODE_MEANING[run.mode]}.</p>
+${writeAnswers(answers, listed)}
 </header>`;
 }
 
@@ -154,7 +156,7 @@ function writeOrders(orders: readonly OrderLife[]): Html | undefined {
     'Orders',
     'every order of the run, with each change of its state and the reason',
     ['order', 'what', '#size', '#price', '#filled', '#average', 'its life'],
-    orders,
+    { rows: orders, count: orders.length },
     (order) => [
       writeCell(
         html`${formatText(order.orderId ?? order.clientOrderId)}<br><span class="soft">${formatText(order.clientOrderId)}</span>`,
@@ -164,9 +166,17 @@ function writeOrders(orders: readonly OrderLife[]): Html | undefined {
       writeNumber(order.price ?? ''),
       writeNumber(order.filled),
       writeNumber(order.averagePrice ?? ''),
-      writeCell(html`<ol class="life">${order.moves.map(writeMove)}</ol>`),
+      writeCell(html`<ol class="life">${writeLife(order.moves)}</ol>`),
     ],
   );
+}
+
+/** Of an order with very many transitions, such as one that is amended every second, the first and the last. */
+function writeLife(moves: OrderLife['moves']): readonly Html[] {
+  const between = moves.length - MOST_MOVES;
+  if (between <= 0) return moves.map(writeMove);
+  const fold = html`<li class="soft">… ${formatCount(between, 'transition')} between</li>`;
+  return [...moves.slice(0, MOST_MOVES / 2).map(writeMove), fold, ...moves.slice(-MOST_MOVES / 2).map(writeMove)];
 }
 
 function writeMove({ at, to, meaning, because, step }: OrderLife['moves'][number]): Html {
@@ -174,13 +184,12 @@ function writeMove({ at, to, meaning, because, step }: OrderLife['moves'][number
   return html`<li>${formatOffset(at)} <b>${to}</b>: ${meaning}${reasons.length === 0 ? undefined : html`<span class="soft">; ${formatText(reasons.join('; '))}</span>`}</li>`;
 }
 
-function writeSteps(report: RunReport): Html {
-  const start = Date.parse(report.startedAt);
+function writeSteps(start: number, steps: readonly StepRow[], count: number): Html {
   return writeRows(
     'Steps',
     'every step that was executed or skipped',
     ['#after', 'step', 'outcome', '#attempts', '#took'],
-    report.steps,
+    { rows: steps, count },
     (step) => [
       writeTime(formatOffset(Date.parse(step.startedAt) - start)),
       writeCell(
@@ -217,7 +226,8 @@ function writeFills({ fills, totals }: FillsDocument): Html | undefined {
   const sums = totals
     .map((total) => `${total.side} ${total.market}: ${total.size} at ${total.averagePrice}, fee ${total.fee}`)
     .join('; ');
-  return writeRows('Fills', sums, ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'], fills, (fill) => [
+  const columns = ['at', 'order', 'what', '#size', '#price', '#value', '#fee', 'as'];
+  return writeRows('Fills', sums, columns, { rows: fills, count: fills.length }, (fill) => [
     writeTime(fill.at),
     writeCell(formatText(fill.orderId)),
     writeCell(`${fill.side} ${formatText(fill.market)}${fill.liquidation ? ', liquidation' : ''}`),
@@ -246,9 +256,8 @@ function writeTimeline(timeline: readonly TimelineRow[], leftOut: number): Html 
   );
 }
 
-function writeRequests(report: RunReport): Html {
-  const start = Date.parse(report.startedAt);
-  const rows = report.requests
+function writeRequests(start: number, requests: readonly RequestRow[], count: number): Html {
+  const rows = requests
     .slice(0, MOST_ROWS)
     .map((request) => [
       writeTime(formatOffset(Date.parse(request.at) - start)),
@@ -259,7 +268,7 @@ function writeRequests(report: RunReport): Html {
       writeNumber(request.tokens),
       html`<td class="${request.success ? 'good' : request.status === null ? 'doubt' : 'bad'}">${request.status ?? 'no answer'}</td>`,
     ]);
-  return html`<details><summary>All requests (${report.requests.length})</summary>${writeTable(formatCaption('every request, in the order of sending', report.requests.length), ['#after', 'request', 'parameters', '#tokens', 'status'], rows)}</details>`;
+  return html`<details><summary>All requests (${count})</summary>${writeTable(formatCaption('every request, in the order of sending', count), ['#after', 'request', 'parameters', '#tokens', 'status'], rows)}</details>`;
 }
 
 function writeFacts(title: string, values: JsonObject): Html | undefined {
@@ -280,15 +289,15 @@ function formatCaption(about: string, count: number): string {
   return count > MOST_ROWS ? `${about}; the first ${MOST_ROWS} of ${count}` : about;
 }
 
-/** A section with a table of the first rows. */
+/** A section with a table of the first rows of `count`. */
 function writeRows<T>(
   title: string,
   about: string,
   columns: readonly string[],
-  all: readonly T[],
+  { rows, count }: { readonly rows: readonly T[]; readonly count: number },
   write: (row: T) => readonly Html[],
 ): Html {
-  return writeSection(title, formatCaption(about, all.length), columns, all.slice(0, MOST_ROWS).map(write));
+  return writeSection(title, formatCaption(about, count), columns, rows.slice(0, MOST_ROWS).map(write));
 }
 
 function writeSection(

@@ -14,6 +14,7 @@ import {
   type StepOutcome,
 } from '../../journal/entry.ts';
 import { formatIsoTime } from '../format.ts';
+import { TokenWindow } from './token-window.ts';
 
 export interface StepRow {
   readonly path: string;
@@ -62,6 +63,11 @@ interface StepEnd {
 /** By its place among all that began. */
 type Ends<E> = ReadonlyMap<number, E>;
 
+interface RowOptions<E> {
+  readonly ends?: E;
+  readonly most?: number;
+}
+
 /** A step in progress or done. */
 interface StepLife {
   readonly place: number;
@@ -78,14 +84,21 @@ export type RunEnd = Omit<StepEnd, 'attempts'>;
 
 export class StepFold {
   private readonly ends: Ends<StepEnd>;
+  private readonly most: number;
   private readonly late = new Map<number, StepEnd>();
   private readonly lives: StepLife[] = [];
   private readonly open = new PassingMap<string, StepLife>();
   private begun = 0;
 
-  /** `ends`: those that `listEnds` gave when the journal was read before. */
-  constructor(ends: Ends<StepEnd> = new Map()) {
+  /** `ends`: those that `listEnds` gave when the journal was read before. `most`: no more rows than the first of these are kept. */
+  constructor({ ends = new Map(), most = Number.POSITIVE_INFINITY }: RowOptions<Ends<StepEnd>> = {}) {
     this.ends = ends;
+    this.most = most;
+  }
+
+  /** How many began. */
+  get count(): number {
+    return this.begun;
   }
 
   apply(entry: Entry): void {
@@ -140,7 +153,7 @@ export class StepFold {
     const life: StepLife = { place, path, id, verb, startedAt, end: this.ends.get(place), attempts: 0 };
     this.begun += 1;
     this.open.set(path, life);
-    this.lives.push(life);
+    if (place < this.most) this.lives.push(life);
     return life;
   }
 }
@@ -192,6 +205,7 @@ export function listOtherRequests(entry: Entry): readonly (Omit<Request, 'place'
 
 export class RequestFold {
   private readonly answers: Ends<Answer>;
+  private readonly most: number;
   private readonly knowsOthers: boolean;
   private readonly others: Request[];
   private readonly late = new Map<number, Answer>();
@@ -204,8 +218,9 @@ export class RequestFold {
   /** The newest of those that get no answer any more. */
   private lost: Request | undefined;
 
-  /** `ends`: what `listEnds` gave when the journal was read before. */
-  constructor(ends?: RequestEnds) {
+  /** `ends`: what `listEnds` gave when the journal was read before. `most`: no more attempts than the first of these are kept. */
+  constructor({ ends, most = Number.POSITIVE_INFINITY }: RowOptions<RequestEnds> = {}) {
+    this.most = most;
     this.answers = ends?.answers ?? new Map();
     this.knowsOthers = ends !== undefined;
     this.others = [...(ends?.others ?? [])];
@@ -238,6 +253,11 @@ export class RequestFold {
     return [...rows, ...others].map(toRequestRow);
   }
 
+  /** How many were sent. */
+  get count(): number {
+    return this.begun + this.others.length;
+  }
+
   /** Keeps no row, only what follows from those without an answer. */
   forget(): void {
     this.requests.length = 0;
@@ -266,7 +286,7 @@ export class RequestFold {
     // An attempt of a process that died got no answer.
     this.end(call, UNANSWERED);
     if (this.knowsOthers) this.requests.push(...takeReady(this.others, (each) => isBefore(each, request)));
-    this.requests.push(request);
+    if (place < this.most) this.requests.push(request);
     this.waiting.set(call, request);
   }
 
@@ -316,29 +336,12 @@ function toLiterals(params: JsonObject): JsonObject {
 /** Adds up the tokens of a run's requests, in the order of sending. */
 export class TokenSum {
   private used = 0;
-  private inWindow = 0;
   private peakPerMinute = 0;
-  private window: { readonly at: number; readonly tokens: number }[] = [];
-  private oldest = 0;
+  private readonly window = new TokenWindow(60_000);
 
-  add({ tokens, at: sentAt }: Pick<RequestRow, 'tokens' | 'at'>): void {
-    const at = Date.parse(sentAt);
+  add({ tokens, at }: Pick<RequestRow, 'tokens' | 'at'>): void {
     this.used += tokens;
-    this.inWindow += tokens;
-    this.window.push({ at, tokens });
-    for (
-      let first = this.window[this.oldest];
-      first !== undefined && first.at <= at - 60_000;
-      first = this.window[this.oldest]
-    ) {
-      this.inWindow -= first.tokens;
-      this.oldest += 1;
-    }
-    if (this.oldest > 1000) {
-      this.window = this.window.slice(this.oldest);
-      this.oldest = 0;
-    }
-    this.peakPerMinute = Math.max(this.peakPerMinute, this.inWindow);
+    this.peakPerMinute = Math.max(this.peakPerMinute, this.window.add(Date.parse(at), tokens));
   }
 
   get use(): TokenUse {

@@ -307,7 +307,13 @@ function makeTokenLanes({ tokens, requests }) {
       height,
       about: `tokens spent within any ${formatSpan(tokens.windowMs)}, against the limit`,
       draw(scale, width) {
-        const values = computeTokenColumns(requests, tokens.windowMs, scale.at(0), scale.at(width), Math.ceil(width));
+        const values = computeTokenColumns(
+          tokens.spent,
+          tokens.windowMs,
+          scale.at(0),
+          scale.at(width),
+          Math.ceil(width),
+        );
         const limit =
           tokens.limit === undefined ? [] : [{ name: 'limit', d: `M0 ${roundToTenth(y(tokens.limit))}H${width}` }];
         const texts =
@@ -317,7 +323,7 @@ function makeTokenLanes({ tokens, requests }) {
         return { paths: [{ name: 'spent', d: drawArea(values, y, floor) }, ...limit], texts };
       },
       describeAt(time) {
-        const [value] = computeTokenColumns(requests, tokens.windowMs, time, time + 1, 1);
+        const [value] = computeTokenColumns(tokens.spent, tokens.windowMs, time, time + 1, 1);
         return `${formatPlural(value, 'token')}${tokens.limit === undefined ? '' : ` of ${formatNumber(tokens.limit)}`}`;
       },
       findEntryNear: (time) => requests.seq[findNearest(requests.at, time)],
