@@ -88,4 +88,5 @@ export const KEPT_SEEDS = [
   { seed: 600_013_894, was: 'heartbeats that were repeated used up the tokens of the next one' },
   { seed: 600_045_769, was: 'an arming of a dead process arrived after the disarming, and fired' },
   { seed: 500_030_863, was: 'an order refused for the rate limit stayed a draft behind the end of its run' },
+  { seed: 600_114_101, was: 'a disarming paused twice between two entries, and a replay had the second pause later' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

@@ -451,7 +451,10 @@ export class Heartbeat {
           'the deadman switch may still be armed: no reading showed it off; read it back at the venue',
           'deadman',
         );
-      await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
+      // One pause between two requests: a replay knows no instant at which nothing was journaled.
+      const isDeletedAgain = this.state.status === 'assumed_fired' || needsDelete(this.state);
+      if (isDeletedAgain || clock.now() >= this.strayUntil)
+        await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
       tries += 1;
     }
   }
