@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadDriver } from '../../src/journal/sql/sqlite-driver.ts';
 import { JWT } from './mock-venue.ts';
 import { document, RESTING, rests, type Scene, scene, until } from './scene.ts';
 
@@ -77,6 +78,23 @@ describe.concurrent('a store that is known and not there', () => {
         4,
         { runs: [], stores: [join(stage.path, '.runbook/runbook.db')], missing: [join(stage.path, 'data/one.db')] },
       ]);
+    }));
+});
+
+describe.concurrent('a store that takes a kill and does not keep it', () => {
+  it('is not claimed, although this user has it on this machine, and the orders are cancelled', () =>
+    scene(STORE, async (stage) => {
+      expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
+      const { DatabaseSync } = await loadDriver();
+      const shared = new DatabaseSync(join(stage.path, 'data/shared.db'));
+      shared.exec(
+        'CREATE TRIGGER forgets AFTER INSERT ON kill_event BEGIN DELETE FROM kill_event WHERE sequence = NEW.sequence; END',
+      );
+      shared.close();
+      const killed = await stage.run(['kill', '--profile', 'p.yaml', '--by', 'ana', '--json']);
+      const missing = [join(stage.path, 'data/one.db')];
+      expect([killed.exit, document(killed.out)]).toMatchObject([4, { engaged: false, left: 0, stores: [], missing }]);
+      expect(states(stage)).toEqual(['canceled']);
     }));
 });
 

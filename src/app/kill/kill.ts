@@ -6,7 +6,8 @@
 import { pause, SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Who } from '../../journal/account/acts.ts';
-import { EVERY_ACCOUNT, type KillEvent, type KillOrder, type Shared } from '../../journal/shared/shared.ts';
+import { toEventKey } from '../../journal/shared/account-guard.ts';
+import { EVERY_ACCOUNT, type KillEvent, type KillOrder } from '../../journal/shared/shared.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, makeAccountKey } from '../account/account.ts';
 import { makeKillAct, withAccountJournal } from '../account/acts.ts';
@@ -16,7 +17,7 @@ import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { readRecordedProfile } from '../run/first-entry.ts';
 import { findKnownStores } from '../stores/known-stores.ts';
-import { accessStore, chooseStorePlace, describePlace, type StorePlace } from '../stores/location.ts';
+import { accessStore, chooseStorePlace, describePlace, type StoreAccess, type StorePlace } from '../stores/location.ts';
 import { deliverKills, noteDelivered, noteKill } from '../stores/pending-kills.ts';
 import { findUnfinishedRuns } from '../stores/unfinished-runs.ts';
 import { toSystemError } from '../system-errors.ts';
@@ -259,8 +260,7 @@ async function engageEverywhere(
   await Promise.all(
     places.map(async (place) => {
       try {
-        const shared = await accessStore(place, context.environment).openShared();
-        await engageAndRead(shared, order).finally(() => shared.close());
+        await engageAndRead(accessStore(place, context.environment), order);
         noteDelivered(context.state, order, place);
         reached.add(place);
         onAnswer(place);
@@ -308,11 +308,18 @@ async function chainKill(
   }
 }
 
-async function engageAndRead({ killSwitch }: Pick<Shared, 'killSwitch'>, order: KillOrder): Promise<void> {
-  await killSwitch.engage(order);
-  const written = (await killSwitch.history()).findLast(({ scope }) => scope === order.scope);
-  if (written?.action !== 'engage')
-    throw new UserError('it was engaged, and the store does not show it', EXIT.halted, 'not_engaged');
+async function engageAndRead(store: StoreAccess, order: KillOrder): Promise<void> {
+  const shared = await store.openShared();
+  try {
+    await shared.killSwitch.engage(order);
+    // Of the store alone: this user's own record of it on this machine says nothing about what other machines will read.
+    const given = (await store.readKills('of the store alone')).filter(({ scope }) => scope === order.scope);
+    const wanted = toEventKey({ ...order, action: 'engage' });
+    if (given.at(-1)?.action === 'engage' && given.some((event) => toEventKey(event) === wanted)) return;
+  } finally {
+    await shared.close();
+  }
+  throw new UserError('it was engaged, and the store does not show it', EXIT.halted, 'not_engaged');
 }
 
 function reportNotEngaged(place: StorePlace, why: string, { voice }: AppContext): void {
