@@ -1,5 +1,5 @@
 /** Backups of a store that is in use, and their restores, as processes against the simulated venue. */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it as base, describe, expect, vi } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
@@ -10,6 +10,7 @@ import { SystemClock } from '../../src/base/clock.ts';
 import { startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
+import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { describeMachine } from '../../src/journal/shared/machine.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
@@ -213,6 +214,63 @@ describe('a backup', () => {
     own.close();
     expect([(await json('backup', 'two.backup')).exit, existsSync(join(at.path, 'two.backup'))]).toEqual([1, false]);
     expect(readFileSync(join(at.path, 'text.backup'), 'utf8')).toContain('not a database');
+  });
+});
+
+describe('a store that was restored', () => {
+  it('starts nothing that waited, was promised or was submitted, and has the kills of the backup', async () => {
+    const [from, to] = [folder().path, folder().path];
+    const file = join(from, 'runbook.db');
+    await (await openSqliteStore(file)).close();
+    const before = await openSqliteScheduleStore(file);
+    await before.engage('main', 1, ['a', 'b'], 1000);
+    await before.record('main', 1, [
+      { slot: 'a', nominalMs: 2000, verdict: 'waiting', why: 'overlap', decidedAt: 2000 },
+      { slot: 'b', nominalMs: 2000, verdict: 'started', run: 'promised', decidedAt: 2000 },
+    ]);
+    const submitted = { account: 'main', by: 'ada', at: 1000, sources: [], inputs: {}, plan: 'p' };
+    for (const run of ['posted', 'taken', 'begun']) await before.post({ ...submitted, run });
+    await before.answer('taken', { state: 'taken' });
+    await before.answer('begun', { state: 'begun' });
+    await before.close();
+    const shared = (path: string) =>
+      openSharedSqlite({ file: join(path, 'shared.db'), ledgerFile: join(path, 'tokens.db') });
+    const killing = await shared(from);
+    await killing.killSwitch.engage({ scope: 'main', by: 'eve', reason: 'of another day', at: 1 });
+    await killing.close();
+    await backUpStore(file, join(from, 'one.backup'), 3000);
+
+    await (await openSqliteStore(join(to, 'runbook.db'))).close();
+    writeFileSync(join(to, 'anchors.jsonl'), 'of the store before\n');
+    const at = Date.UTC(2026, 0, 6);
+    await restoreStore({
+      backup: join(from, 'one.backup'),
+      place: { kind: 'sqlite', file: join(to, 'runbook.db') },
+      who: { name: 'ada', how: 'claimed', user: 'ada', host: 'here' },
+      nowMs: at,
+      environment: environmentOf({ HOME: to }),
+    });
+    const then = await openSqliteScheduleStore(join(to, 'runbook.db'));
+    const found = (await then.occurrences('main')).map(({ slot, nominalMs, verdict, why, began }) => [
+      `${slot} ${nominalMs}`,
+      verdict,
+      why ?? began,
+    ]);
+    expect(found.sort()).toEqual([
+      [`a ${at}`, 'missed', 'restored'],
+      ['a 2000', 'missed', 'restored'],
+      [`b ${at}`, 'missed', 'restored'],
+      ['b 2000', 'started', 'lost'],
+    ]);
+    const answers = await Promise.all(['posted', 'taken', 'begun'].map((run) => then.submission(run)));
+    expect(answers.map((answer) => answer?.state)).toEqual(['refused', 'refused', 'begun']);
+    await then.close();
+    const restored = await shared(to);
+    expect(await restored.killSwitch.history()).toMatchObject([{ scope: 'main', action: 'engage', by: 'eve' }]);
+    await restored.close();
+    // What was there is kept, with its anchors.
+    const kept = readdirSync(to).find((name) => name.startsWith('anchors.before-')) ?? '';
+    expect(readFileSync(join(to, kept), 'utf8')).toBe('of the store before\n');
   });
 });
 

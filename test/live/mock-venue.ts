@@ -164,7 +164,9 @@ export class MockVenue {
         return ok([]);
       case 'GET /fills':
         return ok(
-          this.fills.filter(({ market_id }) => params['market_id'] === undefined || market_id === params['market_id']),
+          this.fills
+            .filter(({ market_id }) => params['market_id'] === undefined || market_id === params['market_id'])
+            .filter(({ timestamp }) => isWithin(Number(timestamp), params)),
         );
       case 'GET /fills/order':
         return ok(this.fills.filter(({ order_id }) => order_id === params['order_id']));
@@ -243,9 +245,11 @@ export class MockVenue {
   }
 
   private listed(params: Readonly<Record<string, string>>): readonly object[] {
-    const { order_id, client_order_id, status, market_id, p_limit, p_page } = params;
+    const { order_id, client_order_id, status, market_id, p_limit, p_page, p_order } = params;
     const from = Number(p_page ?? 0) * Number(p_limit ?? 0);
-    return this.orders
+    const newestFirst = [...this.orders].reverse();
+    return (p_order === 'ASC' ? this.orders : newestFirst)
+      .filter((each) => isWithin(each.timestamp, params))
       .filter((each) => order_id === undefined || each.id === order_id)
       .filter((each) => client_order_id === undefined || each.client_order_id === client_order_id)
       .filter((each) => status === undefined || each.status === status)
@@ -292,7 +296,12 @@ export function envelope(result: unknown, error = ''): object {
   return { success: error === '', error, result };
 }
 
-export function ok(result: unknown): { status: number; body: object } {
+export /** Whether a row of a list is of the time that was asked for; `us`: epoch µs. */
+function isWithin(us: number, { start_time, end_time }: Readonly<Record<string, string>>): boolean {
+  return us >= Number(start_time ?? 0) && us <= Number(end_time ?? Number.POSITIVE_INFINITY);
+}
+
+function ok(result: unknown): { status: number; body: object } {
   return { status: 200, body: envelope(result) };
 }
 
