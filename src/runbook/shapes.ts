@@ -75,6 +75,10 @@ export function may(shape: Shape, doc: string, byDefault?: string): Field {
 export function fields(all: Fields, rules: Omit<FieldsShape, 'kind' | 'fields'> = {}): FieldsShape {
   return { kind: 'fields', fields: all, ...rules };
 }
+/** One of the maps of a choice, by the key that it has. */
+export function form(by: string, all: Fields): { readonly by: string; readonly shape: Shape } {
+  return { by, shape: fields(all) };
+}
 export function list(of: Shape): Shape {
   return { kind: 'list', of };
 }

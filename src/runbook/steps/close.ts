@@ -5,7 +5,7 @@ import { CANCEL_SENDS, CONFIRM_WITHIN_MS, countPolls, countPosts } from '../../v
 import { makeCancelParams, makePlaceParams, type OrderDraft } from '../../venue/order/requests.ts';
 import type { Side, TimeInForce } from '../../venue/records.ts';
 import type { StepName, StepOf } from '../checked.ts';
-import { fields, MARKET, may, NUMBER, need, PRICE } from '../shapes.ts';
+import { form, MARKET, may, NUMBER, need, PRICE } from '../shapes.ts';
 import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
 import { MOST_EXITS, MOST_PUT_BACK } from './manage.ts';
 import { type CallRow, type Counts, call, READ, type StepRow, type Values } from './row.ts';
@@ -77,22 +77,15 @@ export const CLOSE_STEPS = {
       kind: 'choice',
       scalar: MARKET,
       maps: [
-        {
-          by: 'market',
-          shape: fields({
-            market: need(MARKET, 'market id'),
-            feed: may(
-              PRICE,
-              'the price of the market',
-              'the only price feed of the runbook, or its price of this market',
-            ),
-            slip: may(
-              NUMBER,
-              'distance of the worst price of each market order from the price of the market then',
-              '1%',
-            ),
-          }),
-        },
+        form('market', {
+          market: need(MARKET, 'market id'),
+          feed: may(
+            PRICE,
+            'the price of the market',
+            'the only price feed of the runbook, or its price of this market',
+          ),
+          slip: may(NUMBER, 'distance of the worst price of each market order from the price of the market then', '1%'),
+        }),
       ],
       accepts: 'a market or {market: MARKET, slip: RATIO}',
     },

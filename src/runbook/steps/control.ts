@@ -9,6 +9,7 @@ import {
   DURATION,
   FREE_NAME_PATTERN,
   fields,
+  form,
   INTEGER,
   list,
   may,
@@ -122,10 +123,7 @@ export const CONTROL_STEPS = {
     takes: {
       kind: 'choice',
       scalar: DURATION,
-      maps: [
-        { by: 'for', shape: fields({ for: need(DURATION, 'how long') }) },
-        { by: 'until', shape: fields({ until: need(TIME, 'until when') }) },
-      ],
+      maps: [form('for', { for: need(DURATION, 'how long') }), form('until', { until: need(TIME, 'until when') })],
       accepts: 'a duration, {for: DURATION} or {until: TIME}',
     },
     say: (args: Args<'wait'>) => (args.kind === 'for' ? args.for.text : `until ${args.until.text}`),
@@ -137,39 +135,27 @@ export const CONTROL_STEPS = {
     takes: {
       kind: 'choice',
       maps: [
-        {
-          by: 'order',
-          shape: fields({
-            order: need(ORDER_VALUE, 'the order'),
-            is: need(word('live', 'any_fill', 'filled', 'terminal'), 'the state it must have reached'),
-            within: need(DURATION, 'how long to wait at most'),
-          }),
-        },
-        {
-          by: 'any',
-          shape: fields({
-            any: need(ORDERS, 'the orders'),
-            is: need(word('live', 'any_fill', 'filled', 'terminal'), 'the state that one of them must have reached'),
-            within: need(DURATION, 'how long to wait at most'),
-          }),
-        },
-        {
-          by: 'read',
-          shape: fields({
-            read: need({ kind: 'step' }, 'the reading step, with an id'),
-            until: need(CONDITION, 'evaluated after each read'),
-            every: need(DURATION, 'time between reads'),
-            within: need(DURATION, 'how long to wait at most'),
-          }),
-        },
-        {
-          by: 'until',
-          shape: fields({
-            until: need(CONDITION, 'evaluated at once, then after each pause; its feeds are read before'),
-            every: may(DURATION, 'time between two evaluations', '1s'),
-            within: need(DURATION, 'how long to wait at most'),
-          }),
-        },
+        form('order', {
+          order: need(ORDER_VALUE, 'the order'),
+          is: need(word('live', 'any_fill', 'filled', 'terminal'), 'the state it must have reached'),
+          within: need(DURATION, 'how long to wait at most'),
+        }),
+        form('any', {
+          any: need(ORDERS, 'the orders'),
+          is: need(word('live', 'any_fill', 'filled', 'terminal'), 'the state that one of them must have reached'),
+          within: need(DURATION, 'how long to wait at most'),
+        }),
+        form('read', {
+          read: need({ kind: 'step' }, 'the reading step, with an id'),
+          until: need(CONDITION, 'evaluated after each read'),
+          every: need(DURATION, 'time between reads'),
+          within: need(DURATION, 'how long to wait at most'),
+        }),
+        form('until', {
+          until: need(CONDITION, 'evaluated at once, then after each pause; its feeds are read before'),
+          every: may(DURATION, 'time between two evaluations', '1s'),
+          within: need(DURATION, 'how long to wait at most'),
+        }),
       ],
       accepts: '{order, is, within}, {any, is, within}, {until, within} or {read, until, every, within}',
     },
@@ -234,24 +220,18 @@ export const CONTROL_STEPS = {
     takes: {
       kind: 'choice',
       maps: [
-        {
-          by: 'branches',
-          shape: fields({
-            branches: need({ kind: 'names', of: STEPS_SHAPE, free: true }, 'steps of each branch'),
-            join: may(word('all', 'any'), 'continue when all branches are done, or the first one', 'all'),
-            on_fail: onFail,
-          }),
-        },
-        {
-          by: 'each',
-          shape: fields({
-            each: need(NAME_SHAPE, 'name of the item'),
-            in: need(LIST, 'the list'),
-            max: need(INTEGER, 'most items at the same time'),
-            on_fail: onFail,
-            do: body,
-          }),
-        },
+        form('branches', {
+          branches: need({ kind: 'names', of: STEPS_SHAPE, free: true }, 'steps of each branch'),
+          join: may(word('all', 'any'), 'continue when all branches are done, or the first one', 'all'),
+          on_fail: onFail,
+        }),
+        form('each', {
+          each: need(NAME_SHAPE, 'name of the item'),
+          in: need(LIST, 'the list'),
+          max: need(INTEGER, 'most items at the same time'),
+          on_fail: onFail,
+          do: body,
+        }),
       ],
       accepts: '{branches, join, on_fail} or {each, in, max, on_fail, do}',
     },
@@ -281,8 +261,8 @@ export const CONTROL_STEPS = {
       of: {
         kind: 'choice',
         maps: [
-          { by: 'when', shape: fields({ when: need(CONDITION, 'condition of the case'), do: body }) },
-          { by: 'else', shape: fields({ else: need(STEPS_SHAPE, 'steps if no case was true; must be last') }) },
+          form('when', { when: need(CONDITION, 'condition of the case'), do: body }),
+          form('else', { else: need(STEPS_SHAPE, 'steps if no case was true; must be last') }),
         ],
         accepts: '{when, do} or {else}',
       },

@@ -28,6 +28,7 @@ import {
   type Field,
   type Fields,
   fields,
+  form,
   MARKET,
   may,
   NUMBER,
@@ -336,11 +337,8 @@ export const ORDER_STEPS = {
       scalar: ORDER_VALUE,
       list: ORDERS,
       maps: [
-        {
-          by: 'mine',
-          shape: fields({ mine: need(MARKET, 'the market in which all orders of this run are cancelled') }),
-        },
-        { by: 'ids', shape: fields({ ids: need(LIST, 'orders or order ids') }) },
+        form('mine', { mine: need(MARKET, 'the market in which all orders of this run are cancelled') }),
+        form('ids', { ids: need(LIST, 'orders or order ids') }),
       ],
       accepts: 'an order, a list of orders, {mine: MARKET} or {ids: LIST}',
     },

@@ -41,6 +41,14 @@ const refusalWords = (about: string) =>
 const word = <const W extends readonly string[]>(about: string, of: W) => ({ form: 'word', of, about }) as const;
 const group = <const F extends Readonly<Record<string, Setting>>>(about: string, fields: F) =>
   ({ form: 'group', about, fields }) as const;
+/** A map from names to groups; `keys`: the pattern of a name, and what it is called. */
+const named = <const F extends Readonly<Record<string, Setting>>>(
+  about: string,
+  keys: { readonly key: string; readonly names: string },
+  fields: F,
+) => ({ form: 'map', ...keys, about, of: { form: 'group', fields } }) as const;
+const MARKETS = { key: MARKET_PATTERN, names: 'a market id, <BASE>-<QUOTE>' } as const;
+const NAMES = { key: NAME_PATTERN, names: 'a letter, then letters, digits, _ or -' } as const;
 const throttle = (about: string) =>
   group(about, {
     max: { ...whole('how many', 1, 1_000_000), required: true },
@@ -85,8 +93,7 @@ export const LIMIT_SETTINGS = {
   market_modes: {
     form: 'map',
     of: { form: 'word', of: TRADING_MODES },
-    key: MARKET_PATTERN,
-    names: 'a market id, <BASE>-<QUOTE>',
+    ...MARKETS,
     about: 'the same per market',
   },
 } as const satisfies Record<string, Setting>;
@@ -181,73 +188,50 @@ export const PROFILE_SETTINGS = {
     definite: refusalWords('which prove that the venue decided and nothing was done'),
     doubtful: refusalWords('which say that a part of the venue failed: the order may be there, and is looked up'),
   }),
-  markets: {
-    form: 'map',
-    key: MARKET_PATTERN,
-    names: 'a market id, <BASE>-<QUOTE>',
-    about: 'tick, lot and smallest size of each market',
-    of: {
-      form: 'group',
-      fields: {
-        tick: { ...decimal('smallest step of a price'), positive: true, required: true },
-        lot: { ...decimal('smallest step of a size'), positive: true, required: true },
-        min_size: decimal('smallest size of an order'),
-      },
+  markets: named('tick, lot and smallest size of each market', MARKETS, {
+    tick: { ...decimal('smallest step of a price'), positive: true, required: true },
+    lot: { ...decimal('smallest step of a size'), positive: true, required: true },
+    min_size: decimal('smallest size of an order'),
+  }),
+  requests: named('read-only endpoints of the venue that the venue document does not describe', NAMES, {
+    method: { form: 'word', of: ['GET'], required: true, about: 'only reads can be declared' },
+    path: {
+      form: 'text',
+      pattern: '^(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9._~-]+)+$',
+      accepts: 'a path such as /markets',
+      required: true,
+      about: 'path below the base URL',
     },
-  },
-  requests: {
-    form: 'map',
-    key: NAME_PATTERN,
-    names: 'a letter, then letters, digits, _ or -',
-    about: 'read-only endpoints of the venue that the venue document does not describe',
-    of: {
-      form: 'group',
-      fields: {
-        method: { form: 'word', of: ['GET'], required: true, about: 'only reads can be declared' },
-        path: {
-          form: 'text',
-          pattern: '^(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9._~-]+)+$',
-          accepts: 'a path such as /markets',
-          required: true,
-          about: 'path below the base URL',
-        },
-        query: {
-          form: 'map',
-          of: { form: 'word', of: RESULT_WORDS },
-          key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
-          names: 'a parameter name',
-          about: 'its parameters and their types',
-        },
-        tokens: { ...whole('tokens that it costs', 0, 100_000), required: true },
-        result: {
-          form: 'shape',
-          required: true,
-          about:
-            'type of its result: a word, {type: list, of: …}, {type: map, of: …} or {field: type, …}; a ? after a word where the value may be absent',
-        },
-      },
+    query: {
+      form: 'map',
+      of: { form: 'word', of: RESULT_WORDS },
+      key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+      names: 'a parameter name',
+      about: 'its parameters and their types',
     },
-  },
-  feeds: {
-    form: 'map',
-    key: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
-    names: 'a letter, then letters, digits or _',
-    about: "where runbooks' feeds come from",
-    of: {
-      form: 'group',
-      fields: {
-        request: { ...name('a declared request'), required: true },
-        with: {
-          form: 'map',
-          of: { form: 'text', accepts: 'a text; ${market} stands for the market' },
-          key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
-          names: 'a parameter name',
-          about: 'its parameters',
-        },
-        read: { ...resultPath('path of the value in the result'), required: true },
-      },
+    tokens: { ...whole('tokens that it costs', 0, 100_000), required: true },
+    result: {
+      form: 'shape',
+      required: true,
+      about:
+        'type of its result: a word, {type: list, of: …}, {type: map, of: …} or {field: type, …}; a ? after a word where the value may be absent',
     },
-  },
+  }),
+  feeds: named(
+    "where runbooks' feeds come from",
+    { key: '^[A-Za-z][A-Za-z0-9_]{0,63}$', names: 'a letter, then letters, digits or _' },
+    {
+      request: { ...name('a declared request'), required: true },
+      with: {
+        form: 'map',
+        of: { form: 'text', accepts: 'a text; ${market} stands for the market' },
+        key: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+        names: 'a parameter name',
+        about: 'its parameters',
+      },
+      read: { ...resultPath('path of the value in the result'), required: true },
+    },
+  ),
   positions: group(
     'a declared request that lists every position of the account: it proves what the account holds in every market',
     {
@@ -259,24 +243,19 @@ export const PROFILE_SETTINGS = {
       price: field('field with its average entry'),
     },
   ),
-  people: {
-    form: 'map',
-    key: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]{1,80}$',
-    names: 'the name of a person',
-    about: 'who may approve, and with which key they sign; without it any name counts',
-    of: {
-      form: 'group',
-      fields: {
-        key: {
-          form: 'text',
-          pattern: PUBLIC_KEY_PATTERN,
-          accepts: 'an Ed25519 public key: ssh-ed25519 …, or the base64 between the lines of a PEM file',
-          about: 'the public key with which acts of this person are verified; an approval has to be signed then',
-        },
-        roles: { form: 'list', of: name('a role'), about: 'roles that approve steps ask for' },
+  people: named(
+    'who may approve, and with which key they sign; without it any name counts',
+    { key: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]{1,80}$', names: 'the name of a person' },
+    {
+      key: {
+        form: 'text',
+        pattern: PUBLIC_KEY_PATTERN,
+        accepts: 'an Ed25519 public key: ssh-ed25519 …, or the base64 between the lines of a PEM file',
+        about: 'the public key with which acts of this person are verified; an approval has to be signed then',
       },
+      roles: { form: 'list', of: name('a role'), about: 'roles that approve steps ask for' },
     },
-  },
+  ),
   four_eyes: { form: 'flag', about: 'whether an approval by the person who started the run is refused' },
   capabilities: {
     form: 'list',
@@ -345,29 +324,20 @@ export const PROFILE_SETTINGS = {
   }),
   anchors: group('records of how far the journal has come, kept beside it and elsewhere', {
     key: { form: 'secret', about: 'Ed25519 private key in PEM form that signs anchors' },
-    copies: {
-      form: 'map',
-      key: NAME_PATTERN,
-      names: 'a letter, then letters, digits, _ or -',
-      about: 'other places to which anchors are written, by name',
-      of: {
-        form: 'group',
-        fields: {
-          file: {
-            form: 'text',
-            pattern: '^[^\\u0000]+$',
-            accepts: 'a file',
-            path: true,
-            about: 'a file to which anchors are appended',
-          },
-          webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
-          bucket: {
-            form: 'secret',
-            about: 'the URL of a folder in an object store: each anchor is put into it as an object',
-          },
-        },
+    copies: named('other places to which anchors are written, by name', NAMES, {
+      file: {
+        form: 'text',
+        pattern: '^[^\\u0000]+$',
+        accepts: 'a file',
+        path: true,
+        about: 'a file to which anchors are appended',
       },
-    },
+      webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+      bucket: {
+        form: 'secret',
+        about: 'the URL of a folder in an object store: each anchor is put into it as an object',
+      },
+    }),
     patience: duration('how long a place may fail before nothing new is sent; 10m by default', 1000, DAY_MS),
   }),
   review_page: {
@@ -380,26 +350,17 @@ export const PROFILE_SETTINGS = {
     url: { form: 'secret', required: true, about: 'the URL, asked for with GET while the account is served' },
     every: duration('how often; 1m by default', 10_000, DAY_MS),
   }),
-  notify: {
-    form: 'map',
-    key: NAME_PATTERN,
-    names: 'a letter, then letters, digits, _ or -',
-    about: 'targets of notifications, by name',
-    of: {
-      form: 'group',
-      fields: {
-        webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
-        shape: word('the form of what is posted: json by default, or that of a chat service', NOTICE_SHAPES),
-        chat: {
-          form: 'text',
-          pattern: '^(-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,63})$',
-          accepts: 'the number of a chat, or @ with the name of a channel',
-          about: 'the chat of a telegram bot that gets the messages',
-        },
-        log: { form: 'flag', about: "this program's own log" },
-      },
+  notify: named('targets of notifications, by name', NAMES, {
+    webhook: { form: 'secret', about: 'a URL that takes a POST of JSON' },
+    shape: word('the form of what is posted: json by default, or that of a chat service', NOTICE_SHAPES),
+    chat: {
+      form: 'text',
+      pattern: '^(-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,63})$',
+      accepts: 'the number of a chat, or @ with the name of a channel',
+      about: 'the chat of a telegram bot that gets the messages',
     },
-  },
+    log: { form: 'flag', about: "this program's own log" },
+  }),
 } as const satisfies Record<string, Setting>;
 
 /** A profile as it was read: spelled as in the file, without defaults. */
