@@ -3,7 +3,7 @@
  * JSON Schema, the shape check of a document, the reference and the expected types of expressions are derived from it.
  */
 import { SIDES } from '../venue/records.ts';
-import type { CheckCode } from './codes/check.ts';
+import type { CheckCode } from './codes/codes.ts';
 import type { ValueType } from './values.ts';
 
 export type Shape =

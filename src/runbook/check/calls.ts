@@ -3,7 +3,7 @@
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import type { CheckedRunbook } from '../checked.ts';
-import type { CheckCode } from '../codes/check.ts';
+import type { CheckCode } from '../codes/codes.ts';
 import { listEntries, type Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { makeRecordType } from '../functions/records.ts';

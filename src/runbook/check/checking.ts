@@ -6,7 +6,7 @@ import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { STOP_ROOM } from '../../venue/profile/profile.ts';
 import type { CheckedRunbook, CheckedStep, LimitAmounts, LimitsDeclaration } from '../checked.ts';
-import type { CheckCode } from '../codes/check.ts';
+import type { CheckCode } from '../codes/codes.ts';
 import { type Code, makeFinding } from '../codes/codes.ts';
 import { FORBIDDEN_KEYS, type MapNode, type Node } from '../document/nodes.ts';
 import { Compiler } from '../expression/compiler.ts';

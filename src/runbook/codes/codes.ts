@@ -3,19 +3,23 @@
  * for a code, so a released code keeps its meaning.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import { CHECK_CODES } from './check.ts';
 import { FILE_CODES } from './files.ts';
+import { MEANING_CODES } from './meaning.ts';
 import type { CodeRow } from './row.ts';
 import { SCHEDULE_CODES } from './schedule.ts';
+import { SHAPE_CODES } from './shape.ts';
 import { SYNTAX_CODES } from './syntax.ts';
 
 export const CODES = {
   ...SYNTAX_CODES,
-  ...CHECK_CODES,
+  ...SHAPE_CODES,
+  ...MEANING_CODES,
   ...SCHEDULE_CODES,
   ...FILE_CODES,
 } as const satisfies Record<string, CodeRow>;
 export type Code = keyof typeof CODES;
+/** The codes of a file that is read and whose expressions compile. */
+export type CheckCode = keyof typeof SHAPE_CODES | keyof typeof MEANING_CODES;
 
 /** A diagnostic by its code. The table gives its severity, and its hint unless the caller gives one. */
 export function makeFinding(source: SourceText, span: Span, code: Code, message: string, hint?: string): Diagnostic {

@@ -1,22 +1,20 @@
-/** The fourth part of the code table: problems of the files beside a runbook, whose readers have no codes of their own. */
+/** The fifth part of the code table: problems of the files beside a runbook, whose readers have no codes of their own. */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
-import type { CodeRow } from './row.ts';
+import { type CodeRow, error } from './row.ts';
 
 export const FILE_CODES = {
-  'fixture-invalid': {
-    severity: 'error',
+  'fixture-invalid': error({
     summary: 'a fixture that cannot be used',
     cause: 'A dry-run with it would be refused.',
     example: 'fixture: 1\nrecorded_at: yesterday',
     fix: 'Correct what the message names, or record the fixture again: `runbook dry-run FILE --record FIXTURE`.',
-  },
-  'simulator-invalid': {
-    severity: 'error',
+  }),
+  'simulator-invalid': error({
     summary: 'a configuration of the simulated venue that cannot be used',
     cause: 'A dry-run or `runbook sim` with it would be refused.',
     example: 'markets: {BTC-USD: {tick: "0"}}',
     fix: 'Compare with simulator.schema.json.',
-  },
+  }),
 } as const satisfies Record<string, CodeRow>;
 
 export function makeFileFinding(

@@ -1,4 +1,4 @@
-/** The type of a row of the code table: what a diagnostic's code means, for the reference and for `--help`. */
+/** A row of the code table: what a diagnostic's code means, for the reference and for `--help`. */
 export interface CodeRow {
   readonly severity: 'error' | 'warning';
   /** What is wrong, in half a sentence. */
@@ -10,3 +10,6 @@ export interface CodeRow {
   /** What to do instead, in a sentence; the default hint of its diagnostics. */
   readonly fix: string;
 }
+
+export const error = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'error', ...row });
+export const warning = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'warning', ...row });

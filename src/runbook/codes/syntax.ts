@@ -1,8 +1,5 @@
 /** The codes of mistakes in the text of a runbook: of its YAML, its literals and its expressions. */
-import type { CodeRow } from './row.ts';
-
-const error = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'error', ...row });
-const warning = (row: Omit<CodeRow, 'severity'>): CodeRow => ({ severity: 'warning', ...row });
+import { type CodeRow, error, warning } from './row.ts';
 
 export const SYNTAX_CODES = {
   // The file's text.

@@ -5,8 +5,7 @@
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
-import type { CheckCode } from '../codes/check.ts';
-import { makeFinding } from '../codes/codes.ts';
+import { type CheckCode, makeFinding } from '../codes/codes.ts';
 import { isScalar, type ListNode, type MapNode, type Node, type ScalarNode } from '../document/nodes.ts';
 import { adviseOnWord, suggestWord } from '../foreign-words.ts';
 import { type Fields, type FieldsShape, FREE_NAME_PATTERN, NAME_PATTERN, type Shape } from '../shapes.ts';

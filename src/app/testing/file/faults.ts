@@ -2,8 +2,7 @@
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { formatPlace, makePrintable } from '../../../base/printable.ts';
 import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
-import type { CheckCode } from '../../../runbook/codes/check.ts';
-import { makeFinding } from '../../../runbook/codes/codes.ts';
+import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
 import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
 import { suggestWord } from '../../../runbook/foreign-words.ts';
 import { makeTestFileSchema, TEST_FILE_SCHEMA_NAME } from './schema.ts';

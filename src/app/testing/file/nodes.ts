@@ -3,7 +3,7 @@
 import type { Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import type { CheckCode } from '../../../runbook/codes/check.ts';
+import type { CheckCode } from '../../../runbook/codes/codes.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
 
 /** Reports an error at a position. */

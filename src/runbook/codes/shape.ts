@@ -1,0 +1,280 @@
+/** The second part of the code table: a runbook's shape, its names, and what it declares. */
+import { type CodeRow, error } from './row.ts';
+
+export const SHAPE_CODES = {
+  // Shape: which keys and values are allowed where.
+  'newer-dsl': error({
+    summary: 'a runbook in a newer version of the language',
+    cause: 'This engine reads version 1, and it does not run what it does not know.',
+    example: 'dsl: 2',
+    fix: 'Install a newer perp-runbook, or write `dsl: 1`.',
+  }),
+  'unknown-key': error({
+    summary: 'a key that is not allowed here',
+    cause: 'It is misspelt, or belongs elsewhere.',
+    example: 'place: {typ: limit}',
+    fix: 'Correct the key, or remove it.',
+  }),
+  'missing-key': error({
+    summary: 'a required key that is missing',
+    cause: 'It has no sensible default.',
+    example: 'deadman: {market: BTC-USD, timeout: 60s}',
+    fix: 'Add the key.',
+  }),
+  'wrong-type': error({
+    summary: 'a value of the wrong kind',
+    cause: 'For example, a list where a text is expected.',
+    example: 'steps: go',
+    fix: 'Write what the message names.',
+  }),
+  'unknown-word': error({
+    summary: 'a word that is not allowed here',
+    cause: 'Only the listed words are allowed.',
+    example: 'tif: gtc',
+    fix: 'Use one of the words the message names.',
+  }),
+  'invalid-text': error({
+    summary: 'a text in the wrong form',
+    cause: 'The name of a file, a market or a channel has a fixed form.',
+    example: 'call: {runbook: ../flatten}',
+    fix: 'Write what the message names.',
+  }),
+  'invalid-name': error({
+    summary: 'a name that expressions cannot use',
+    cause: 'Names hold letters, digits and underscores, and do not begin with a digit.',
+    example: 'id: my order',
+    fix: 'Write it as my_order.',
+  }),
+  'out-of-range': error({
+    summary: 'a number outside of its range',
+    cause: 'The range is fixed by the language.',
+    example: 'retry: {on: [transport], max: -1}',
+    fix: 'Use a number in the range named.',
+  }),
+  'no-verb': error({
+    summary: 'a step that does not say what it does',
+    cause: 'A step has exactly one step name, such as place or wait, and modifiers beside it.',
+    example: '- id: entry',
+    fix: 'Add the name of the step: what it does.',
+  }),
+  'several-verbs': error({
+    summary: 'a step that does more than one thing',
+    cause: 'A step does exactly one thing, so that the order of actions is never in doubt.',
+    example: '- cancel: entry\n  refresh: entry',
+    fix: 'Make each a step of its own.',
+  }),
+  'misplaced-modifier': error({
+    summary: 'a modifier that this step does not take',
+    cause: 'It would have no effect there.',
+    example: '- assert: x > 1\n  retry: {on: [transport], max: 2}',
+    fix: 'Remove it.',
+  }),
+  'conflicting-keys': error({
+    summary: 'keys that exclude each other',
+    cause: 'Only one of them can be meant.',
+    example: 'schedule: {cron: "0 8 * * *", every: 1h, tz: UTC}',
+    fix: 'Keep one of them.',
+  }),
+  'loop-without-bound': error({
+    summary: 'a loop without a bound',
+    cause: 'The worst case of every loop must be known before the run.',
+    example: 'repeat: {every: 1s, do: []}',
+    fix: 'Add `for:` or `max:`.',
+  }),
+  'lookup-without-market': error({
+    summary: 'a look-up by client order id without a market',
+    cause: 'The venue requires market_id with client_order_id since 13 December 2024.',
+    example: 'list_orders: {client_order_id: abc}',
+    fix: 'Add `market:`.',
+  }),
+  'cancel-all-not-explicit': error({
+    summary: 'cancel_all without `everyone: true`',
+    cause: 'It also cancels orders that other programs placed on the account, so the author must confirm it.',
+    example: 'cancel_all: {}',
+    fix: 'Write `cancel_all: {everyone: true}`, or `cancel: {mine: MARKET}` for the orders of this run.',
+  }),
+  'cancel-all-not-granted': error({
+    summary: 'cancel_all without `needs: [cancel_all]`',
+    cause: 'The profile grants the capability; the runbook declares that it needs it.',
+    example: 'steps: [{cancel_all: {everyone: true}}]',
+    fix: 'Add `needs: [cancel_all]` to the file.',
+  }),
+  'read-not-a-read': error({
+    summary: '`wait_for` that repeats something other than a read',
+    cause: '`wait_for` repeats its step many times, and only a read may be repeated.',
+    example: 'wait_for: {read: {place: …}, …}',
+    fix: 'Use read_account, list_orders, list_fills, refresh, read_deadman or request.',
+  }),
+  'else-not-last': error({
+    summary: 'a case after `else`',
+    cause: 'The first case that holds wins, and `else` always does.',
+    example: 'switch: [{else: []}, {when: x, do: []}]',
+    fix: 'Put `else` last, once.',
+  }),
+  'on-timeout-without-timeout': error({
+    summary: '`on_timeout` on a step that cannot time out',
+    cause: 'Without `timeout` the steps of `on_timeout` never run.',
+    example: '- read_account: {}\n  on_timeout: []',
+    fix: 'Add `timeout:`.',
+  }),
+  'schema-violation': error({
+    summary: 'a value that runbook.schema.json does not allow',
+    cause: 'The file departs from the schema in a way no other check describes.',
+    example: '(none known)',
+    fix: 'Compare the value with the schema.',
+  }),
+
+  // Names.
+  'duplicate-id': error({
+    summary: 'two steps with one id',
+    cause: 'An id names one step in the whole file: in expressions, in the journal, on the command line.',
+    example: '- id: a\n- id: a',
+    fix: 'Give one of them another id.',
+  }),
+  'name-taken': error({
+    summary: 'a name that already means something else',
+    cause: 'A reader would not know which of the two an expression means.',
+    example: 'let: {entry: 1}\nsteps: [{id: entry, read_account: {}}]',
+    fix: 'Use another name.',
+  }),
+  'reserved-name': error({
+    summary: 'a name that the language reserves',
+    cause: 'inputs, feeds, now, run and error have a meaning of their own; so do the keywords of expressions.',
+    example: 'id: now',
+    fix: 'Use another name.',
+  }),
+  'forbidden-name': error({
+    summary: 'a step named __proto__, constructor or prototype',
+    cause: 'In JavaScript these names give access to more than data.',
+    example: 'id: constructor',
+    fix: 'Use another name.',
+  }),
+  'unknown-type': error({
+    summary: 'an unknown type',
+    cause: 'It is misspelt, or not a type of the language.',
+    example: 'inputs: {size: {type: float}}',
+    fix: 'Use one of the types of the reference.',
+  }),
+  'unknown-variable': error({
+    summary: 'a variable that is not declared',
+    cause: '`set` changes only variables that `vars` declares.',
+    example: 'set: {count: 1}',
+    fix: 'Declare it in `vars`.',
+  }),
+  'unknown-step': error({
+    summary: 'an id that no step has',
+    cause: 'It is misspelt, or the step has no id.',
+    example: 'release_after: gaurd',
+    fix: 'Write the id of a step.',
+  }),
+  'unknown-input': error({
+    summary: 'an input that the runbook does not declare',
+    cause: 'It is misspelt, or was removed.',
+    example: 'schedule: {inputs: {leverge: 2}}',
+    fix: 'Write the name of an input.',
+  }),
+  'missing-input': error({
+    summary: 'an input without a value',
+    cause: 'It has no default, and no value is given here.',
+    example: 'call: {runbook: flatten}',
+    fix: 'Give the input, or declare a default.',
+  }),
+  'unknown-runbook': error({
+    summary: 'a call of a runbook that does not exist',
+    cause: 'A called runbook is a file NAME.yaml beside the one that calls it.',
+    example: 'call: {runbook: flaten}',
+    fix: 'Correct the name, or add the file.',
+  }),
+  'call-cycle': error({
+    summary: 'runbooks that call each other in a circle',
+    cause: 'The calls would never end.',
+    example: 'call: {runbook: itself}',
+    fix: 'Break the circle.',
+  }),
+  'called-runbook-invalid': error({
+    summary: 'a call of a runbook that has errors',
+    cause: 'A runbook with errors cannot run.',
+    example: 'call: {runbook: broken}',
+    fix: 'Correct the runbook called: `runbook validate` names its errors.',
+  }),
+  'id-outside-its-round': error({
+    summary: 'an id of a loop’s body used outside of its round',
+    cause: 'Each round has its own steps: what an id names is gone when the round ends.',
+    example: '- repeat: {max: 3, every: 1s, do: [{id: quote, place: …}]}\n- cancel: quote',
+    fix: 'Place the order before the loop and amend it in each round; `collect` of for_each keeps values.',
+  }),
+  'untyped-result': error({
+    summary: 'the result of a request used in an expression',
+    cause: 'The profile declares its type, and the profile is not known here.',
+    example: 'size: r.best_bid',
+    fix: 'Bind a feed to the request in the profile, and read the feed.',
+  }),
+
+  // Declarations.
+  'input-out-of-range': error({
+    summary: 'a value outside an input’s min and max',
+    cause: 'The declaration refuses it.',
+    example: 'rungs: {type: integer, max: 10, default: 12}',
+    fix: 'Use a value in the range.',
+  }),
+  'input-not-in-enum': error({
+    summary: 'a value that is not in an input’s enum',
+    cause: 'The declaration refuses it.',
+    example: 'mode: {type: text, enum: [a, b], default: c}',
+    fix: 'Use one of the values of the enum.',
+  }),
+  'input-bounds': error({
+    summary: 'bounds that no value of an input can satisfy',
+    cause: 'min is above max, or the type is not ordered.',
+    example: 'size: {type: size, min: 2, max: 1}',
+    fix: 'Correct the bounds, or remove them.',
+  }),
+  'limit-out-of-range': error({
+    summary: 'a limit of zero or less',
+    cause: 'It denies everything; write `mode: halted` if that is intended.',
+    example: 'max_order_size: 0',
+    fix: 'Use a value above zero.',
+  }),
+  'schedule-zone': error({
+    summary: 'an unknown time zone',
+    cause: 'Zones are named as in the IANA database; there is no default zone.',
+    example: 'tz: London',
+    fix: 'Write a zone such as Europe/London.',
+  }),
+  'schedule-cron': error({
+    summary: 'a cron expression that cannot be read',
+    cause: 'It has five fields: minute, hour, day, month, weekday.',
+    example: 'cron: "61 * * * *"',
+    fix: 'Correct the field named.',
+  }),
+  'schedule-window': error({
+    summary: 'a schedule whose window is empty',
+    cause: '`from` is not before `to`.',
+    example: 'schedule: {every: 1h, from: 2026-02-01T00:00:00Z, to: 2026-01-01T00:00:00Z}',
+    fix: 'Correct the window.',
+  }),
+  'concurrency-key': error({
+    summary: 'a concurrency key that is not known before a run starts',
+    cause: 'The key decides whether a run may start, so it can use inputs only.',
+    example: 'let: {twice: inputs.n * 2}\nconcurrency: {key: "n ${twice}", on_busy: skip}',
+    fix: 'Write a text, or a template that uses inputs only.',
+  }),
+  'schedule-every': error({
+    summary: 'a schedule that fires more often than once a second',
+    cause: 'Each occurrence is a decision that is written to disk before its run starts.',
+    example: 'schedule: {every: 100ms}',
+    fix: 'Write 1s or longer, or repeat steps within one run.',
+  }),
+  'duration-not-positive': error({
+    summary: 'a duration of zero or less',
+    cause: 'A loop or poll without a pause blocks everything else.',
+    example: 'every: 0s',
+    fix: 'Use a duration above zero.',
+  }),
+  'schedule-never': error({
+    summary: 'a schedule that never fires',
+    cause: 'No date fits, such as 31 February, or none lies in the window.',
+    example: 'cron: "0 0 31 2 *"',
+    fix: 'Correct the day or the month.',
+  }),
+} as const satisfies Record<string, CodeRow>;
