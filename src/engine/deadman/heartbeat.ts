@@ -33,6 +33,7 @@ import { sleepUntil } from '../waiting.ts';
 import { computeReadAnswerMs, HeartbeatTimer } from './heartbeat-timer.ts';
 import { foldPassedHeartbeats } from './passed-heartbeats.ts';
 import { Progress } from './progress.ts';
+import { StoreAbsence } from './store-absence.ts';
 
 const FIRST_RETRY_MS = 250;
 /** Least pause between two readings while one of them is awaited, ms. */
@@ -58,11 +59,6 @@ interface Lease extends DeadmanRequirement {
   readonly releaseAfter: { readonly id: string; readonly globals: RunbookGlobals } | undefined;
 }
 
-/** What waits for the store, among the attempts whose waits are progress. */
-const STORE = 'store';
-/** How long a store that does not answer counts as a wait and not as a hang, ms (PATIENCE_MS in app/run/live-assembly.ts). */
-const SUSPENDED_MS = 60_000;
-
 /** Prefix of the ids of heartbeat calls; the calls of steps have their paths. */
 const OWN = 'deadman';
 
@@ -79,14 +75,14 @@ export class Heartbeat {
   private stepWrite: Promise<unknown> | undefined;
   /** Until when a heartbeat that was given up may still arrive (epoch ms). */
   private strayUntil = 0;
-  /** While the store does not answer: what waits for it, and how the wait ends. */
-  private away: { readonly over: Promise<void>; readonly end: () => void } | undefined;
+  private readonly absence: StoreAbsence;
   /** Unexpected facts about the switch in the venue's answers, until they are journaled. */
   private surprises: string[] = [];
 
   constructor(parts: HeartbeatParts) {
     this.parts = parts;
     this.progress = new Progress(parts.clock);
+    this.absence = new StoreAbsence(parts.clock, this.progress);
     this.timer = new HeartbeatTimer(parts.clock, this.progress, (at) => this.wake(at));
     // Any qualifying request renews the switch, so every settled call is observed.
     parts.log.tracker.onSettled((call) => this.observeCall(call));
@@ -158,40 +154,22 @@ export class Heartbeat {
 
   /** Marks that the store does not answer: what waits for it waits on purpose, for as long as it is asked again. */
   markSuspended(): void {
-    const { clock } = this.parts;
-    const until = clock.now() + SUSPENDED_MS;
-    this.progress.extendUntil(STORE, until);
-    this.away?.end();
-    let end = () => {};
-    const over = new Promise<void>((resolve) => {
-      const timer = clock.at(until, () => this.endSuspension());
-      end = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-    this.away = { over, end };
+    this.absence.begin();
     this.schedule();
   }
 
   /** Marks that the run goes on: its store answers again, or another process continues what the previous one began. */
   markResumed(): void {
-    this.progress.end(STORE);
-    this.endSuspension();
+    this.absence.end();
     this.schedule();
-  }
-
-  private endSuspension(): void {
-    this.away?.end();
-    this.away = undefined;
   }
 
   /**
    * Waits, while heartbeats go on, until the store can take what disarms the switch: behind the last heartbeat an armed switch would
    * cancel the stops that the run leaves. Without a store the request would wait for it, and no heartbeat follows it.
    */
-  private async awaitStore(): Promise<void> {
-    while (this.away !== undefined && !this.isOff()) await this.away.over;
+  private awaitStore(): Promise<void> {
+    return this.absence.wait(() => !this.isOff());
   }
 
   /** Marks that another process continues the run after an unknown time without any. */
@@ -217,7 +195,7 @@ export class Heartbeat {
     write: (limits: WriteLimits) => Promise<CallOutcome<E>>,
   ): Promise<CallOutcome<E>> {
     for (;;) {
-      if (this.away !== undefined) await this.awaitStore();
+      if (this.absence.isUnderWay) await this.awaitStore();
       for (let seen: unknown; seen !== this.lastHeartbeat || this.stepWrite !== undefined; ) {
         await this.stepWrite;
         seen = this.lastHeartbeat;
@@ -276,7 +254,7 @@ export class Heartbeat {
   async exit(): Promise<void> {
     const disarms = this.onExit === 'disarm';
     do {
-      if (disarms && this.away !== undefined) await this.awaitStore();
+      if (disarms && this.absence.isUnderWay) await this.awaitStore();
       await this.stop();
     } while (disarms && !(await this.disarm('the run has ended')));
   }
@@ -324,7 +302,7 @@ export class Heartbeat {
     const { clock } = this.parts;
     const lease = this.leases.get(id);
     do {
-      if (disarms && this.away !== undefined && this.leases.size === 1) await this.awaitStore();
+      if (disarms && this.absence.isUnderWay && this.leases.size === 1) await this.awaitStore();
       if (lease === undefined || !this.leases.delete(id)) return;
       this.apply({ type: 'LEASE_LEFT', at: clock.now(), id });
       if (this.leases.size > 0 || !disarms) return;
