@@ -141,12 +141,15 @@ describe('diffRuns', () => {
     const kept = comparison as unknown as {
       readonly leftAlone: { size: number };
       readonly rightAlone: { size: number };
+      readonly left: { readonly counts: { size: number } };
+      readonly right: { readonly counts: { size: number } };
     };
     for (const entry of entries) if (LEARNED.has(entry.type)) comparison.left.learn(entry);
     for (const entry of others) if (LEARNED.has(entry.type)) comparison.right.learn(entry);
     for (const [index, other] of others.entries()) {
       comparison.apply(entries[index], other);
       expect(kept.leftAlone.size + kept.rightAlone.size).toBeLessThanOrEqual(40);
+      expect(kept.left.counts.size + kept.right.counts.size).toBeLessThanOrEqual(41);
     }
     expect(comparison.document()).toEqual(diffRuns(entries, others));
     expect(comparison.document().differences.map(({ what }) => what)).toEqual(Array(20).fill('feed'));

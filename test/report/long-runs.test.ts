@@ -1,12 +1,14 @@
 /** Tests that what a report keeps does not depend on how many rounds a run has, and that the drawing of a long run reaches its end. */
 import { describe, expect, it } from 'vitest';
 import type { Entry, Json } from '../../src/journal/entry.ts';
+import { readDiff } from '../../src/report/compare/diff.ts';
 import { BudgetFold } from '../../src/report/folds/budget.ts';
 import { RunPageFold } from '../../src/report/folds/run-facts.ts';
 import { HtmlFold } from '../../src/report/html/report.ts';
 import { computeTokenColumns } from '../../src/report/time-scale.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { countHeld } from './held.ts';
+import { storeRun } from './whole-run.ts';
 
 const ROUND_MS = 1000;
 const LIMIT = 1200;
@@ -124,5 +126,31 @@ describe('a report of a long run', () => {
     expect(page).toContain(`All requests (${rounds})`);
     expect(page).toContain(`reads (${rounds})`);
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(page.length / 2);
+  });
+});
+
+describe('a comparison of two long runs', () => {
+  it('waits for neither, though one has several entries where the other has one', async () => {
+    const left = [...writeRounds(300)];
+    const right = left.flatMap((entry): object[] =>
+      entry.type === 'feed.read'
+        ? [entry, ...Array.from({ length: 9 }, () => ({ ...entry, type: 'run.moved' }))]
+        : [entry],
+    ) as Entry[];
+    const numbered = right.map((entry, index) => ({ ...entry, seq: index + 1 }) as Entry);
+    const document = await readDiff(storeRun(left), storeRun(numbered), 10);
+    expect(document).toMatchObject({ same: true, differences: [] });
+    expect(document.until).toBeUndefined();
+  });
+
+  it('ends where more differs than is shown', async () => {
+    const left = [...writeRounds(300)];
+    const right = left.map((entry) =>
+      entry.type === 'feed.read' ? ({ ...entry, data: { ...entry.data, value: '1' } } as Entry) : entry,
+    );
+    const { until, differences } = await readDiff(storeRun(left), storeRun(right), 50);
+    expect(differences.length).toBeGreaterThan(50);
+    expect(differences.length).toBeLessThan(60);
+    expect(until?.left).toBeLessThan(400);
   });
 });

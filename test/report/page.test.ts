@@ -13,6 +13,7 @@ import { POLICY, writeShell } from '../../src/report/page/shell.ts';
 import { StoryFold } from '../../src/report/timeline/story.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
+import { storeRun } from './whole-run.ts';
 
 function pageOf(entries: readonly Entry[]): RunPageDocument {
   const fold = new RunPageFold();
@@ -467,11 +468,15 @@ describe('two runs', () => {
     const right = new Script();
     right.append('run.started', startedData({ runbook: 'sample', inputs: { side: 'short', size: '0.3' } }));
     right.append('run.ended', { outcome: 'succeeded', outputs: {} });
-    const { diff, ...pages } = compareRuns(left, right.entries);
+    const [a, b] = [left, right.entries].map((entries) => ({ ...storeRun(entries), page: pageOf(entries) }));
+    if (a === undefined || b === undefined) throw new Error('two runs');
+    const { diff, ...pages } = await compareRuns(a, b);
     expect([pages.left.outcome, pages.right.outcome]).toEqual(['failed', 'succeeded']);
     expect(diff).toMatchObject({ same: false, start: [{ field: 'inputs.side', left: 'long', right: 'short' }] });
     expect(diff.differenceCount).toBe(diff.differences.length);
-    expect(compareRuns(left, left).diff.same).toBe(true);
+    expect((await compareRuns(a, a)).diff.same).toBe(true);
+    expect(diff.until).toBeUndefined();
+    expect((await compareRuns(a, b, 3)).diff).toMatchObject({ same: false, until: { left: expect.any(Number) } });
   });
 });
 

@@ -1,6 +1,7 @@
 /** Exports and timelines of entries that are all in memory; the program makes them entry by entry. */
 import type { Entry } from '../../src/journal/entry.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
+import type { StoredRun } from '../../src/report/compare/diff.ts';
 import { formatCloudEvent } from '../../src/report/export/cloudevents.ts';
 import { type CsvTableName, listCsv } from '../../src/report/export/csv.ts';
 import { formatJsonLine } from '../../src/report/export/jsonl.ts';
@@ -12,6 +13,17 @@ import { TimelineFold, type TimelineRow } from '../../src/report/timeline/timeli
 function foldAll<F extends { apply(entry: Entry): unknown }>(entries: Iterable<Entry>, fold: F): F {
   for (const entry of entries) fold.apply(entry);
   return fold;
+}
+
+/** A journal of a run in memory. */
+export function storeRun(entries: readonly Entry[]): StoredRun {
+  const lines = entries.map((entry): StoredEntry => {
+    const { hash, run, seq, at, type, step } = entry;
+    return { hash, run, seq, at, type, step, line: JSON.stringify({ ...entry, hash: undefined }) };
+  });
+  const read: StoredRun['store']['read'] = async (_run, { after = 0, limit = lines.length } = {}) =>
+    lines.filter(({ seq }) => seq > after).slice(0, limit);
+  return { store: { read, accountRows: async () => [] }, run: entries[0]?.run ?? '' };
 }
 
 export const exportHtml = (entries: Iterable<Entry>, options: Parameters<HtmlFold['write']>[0] = {}): string =>

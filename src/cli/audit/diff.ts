@@ -3,16 +3,13 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { findRun } from '../../app/stores/find-run.ts';
 import { withRuns } from '../../app/stores/review.ts';
-import { readEntries, readEntriesOf } from '../../journal/reading.ts';
-import type { JournalReader } from '../../journal/store.ts';
 import {
   type DiffDocument,
   type Difference,
   type DiffSide,
   type FieldDifference,
-  LEARNED,
   type Occurrence,
-  RunComparison,
+  readDiff,
 } from '../../report/compare/diff.ts';
 import { formatJson, formatText } from '../../report/format.ts';
 import type { Given } from '../actions/actions.ts';
@@ -23,22 +20,10 @@ export async function showDiff({ left, right }: Given<'audit diff'>, review: Inv
   const { terminal } = review;
   return withRuns(review, async (store) => {
     const [a, b] = [await findRun(store, left), await findRun(store, right)];
-    const document = await compareRuns(store, a.run, b.run);
+    const document = await readDiff({ store, run: a.run }, { store, run: b.run });
     terminal.answer(document, () => formatDiff(document, terminal));
     return EXIT.done;
   });
-}
-
-async function compareRuns(store: JournalReader, left: string, right: string): Promise<DiffDocument> {
-  const comparison = new RunComparison();
-  for await (const entry of readEntriesOf(store, left, LEARNED)) comparison.left.learn(entry);
-  for await (const entry of readEntriesOf(store, right, LEARNED)) comparison.right.learn(entry);
-  const [a, b] = [readEntries(store, left), readEntries(store, right)];
-  for (;;) {
-    const [next, other] = [await a.next(), await b.next()];
-    if (next.done && other.done) return comparison.document();
-    comparison.apply(next.done ? undefined : next.value, other.done ? undefined : other.value);
-  }
 }
 
 /** Maximum number of differences in the list; `--json` has all. */

@@ -210,10 +210,13 @@ async function compareTwoRuns(query: URLSearchParams, { runs, words }: Routes): 
   const found = await Promise.all(['left', 'right'].map((side) => runs.find(query.get(side) ?? '')));
   const [left, right] = found;
   if (left === undefined || right === undefined) return makeProblem(404, 'one of the two runs was not found');
-  return makeJson({
-    ...compareRuns(await runs.readAll(left), await runs.readAll(right)),
-    now: words.now(),
-  });
+  const [a, b] = [await showRun(left, runs), await showRun(right, runs)];
+  return makeJson({ ...(await compareRuns(a, b)), now: words.now() });
+}
+
+async function showRun(found: FoundRun, runs: ServedRuns) {
+  const { store, row } = found;
+  return { store, run: row.run, page: (await runs.readFold(found)).document() };
 }
 
 function readCount(query: URLSearchParams, name: string, otherwise: number, most = 1_000_000_000): number {

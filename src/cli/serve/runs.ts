@@ -20,7 +20,7 @@ import { settle } from '../../base/clock.ts';
 import { ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import { type ChainHead, EMPTY_HEAD, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { readAllEntries, readFirstEntry, readLines } from '../../journal/reading.ts';
+import { readFirstEntry, readLines } from '../../journal/reading.ts';
 import { readHeldEntries } from '../../journal/rounds/held-lines.ts';
 import {
   type JournalReader,
@@ -112,10 +112,6 @@ export class ServedRuns {
 
   async readStory({ row: { run }, store }: FoundRun): Promise<StoryFold> {
     return this.stories.update(store, run);
-  }
-
-  async readAll({ row: { run }, store }: FoundRun): Promise<readonly Entry[]> {
-    return readAllEntries(store, run);
   }
 
   async readEntryIndex({ row: { run }, store }: FoundRun): Promise<EntryIndex> {

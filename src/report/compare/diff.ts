@@ -7,7 +7,8 @@
 import { isRecord, toCanonicalJson } from '../../base/json.ts';
 import { PassingMap } from '../../base/passing-map.ts';
 import { type Entry, type EntryOf, type Json, type JsonObject, readStepEnd } from '../../journal/entry.ts';
-import { StoreError } from '../../journal/store.ts';
+import { readEntries, readEntriesOf } from '../../journal/reading.ts';
+import { type JournalReader, StoreError } from '../../journal/store.ts';
 import { formatIsoTime, pickRead } from '../format.ts';
 
 /** `received`: inputs, feeds, answers, people. `done`: decisions, requests, variables, step ends. */
@@ -78,6 +79,44 @@ export function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffD
   return comparison.document();
 }
 
+/** A run in a journal. */
+export interface StoredRun {
+  readonly store: Pick<JournalReader, 'read' | 'accountRows'>;
+  readonly run: string;
+}
+
+/** Where comparing ended before both runs did: their next entries. */
+export interface ComparedUntil {
+  readonly until?: { readonly left?: number; readonly right?: number };
+}
+
+/** The same of stored runs, which are read side by side; until both have ended, or more than `most` are held that differ. */
+export async function readDiff(
+  left: StoredRun,
+  right: StoredRun,
+  most = Number.POSITIVE_INFINITY,
+): Promise<DiffDocument & ComparedUntil> {
+  const comparison = new RunComparison();
+  for await (const entry of readEntriesOf(left.store, left.run, LEARNED)) comparison.left.learn(entry);
+  for await (const entry of readEntriesOf(right.store, right.run, LEARNED)) comparison.right.learn(entry);
+  const [a, b] = [readEntries(left.store, left.run), readEntries(right.store, right.run)];
+  let [next, other] = [await a.next(), await b.next()];
+  while (!next.done || !other.done) {
+    if (comparison.held > most) return { ...comparison.document(), until: listNumbers(next, other) };
+    // Whichever is ahead waits: what both have is forgotten when both have shown it.
+    const { lead } = comparison;
+    const [takesLeft, takesRight] = [!next.done && (lead <= 0 || other.done), !other.done && (lead >= 0 || next.done)];
+    comparison.apply(takesLeft ? next.value : undefined, takesRight ? other.value : undefined);
+    if (takesLeft) next = await a.next();
+    if (takesRight) other = await b.next();
+  }
+  return comparison.document();
+}
+
+function listNumbers(left: IteratorResult<Entry>, right: IteratorResult<Entry>): NonNullable<ComparedUntil['until']> {
+  return { ...(left.done ? {} : { left: left.value.seq }), ...(right.done ? {} : { right: right.value.seq }) };
+}
+
 /**
  * The same, entry by entry, of runs that are not in memory: first each learns its entries, then they are applied, of both runs side by
  * side. What both have alike is forgotten.
@@ -90,20 +129,34 @@ export class RunComparison {
   private readonly leftAlone = new PassingMap<string, Mark>();
   private readonly rightAlone = new PassingMap<string, Mark>();
 
-  /** The next entry of each, undefined behind its last. */
+  /** The next entry of each, or of one of them. */
   apply(left: Entry | undefined, right: Entry | undefined): void {
     const [a, b] = [left && this.left.describe(left), right && this.right.describe(right)];
     if (a !== undefined) this.leftAlone.set(a.key, a);
     if (b !== undefined) this.rightAlone.set(b.key, b);
-    for (const mark of [a, b]) if (mark !== undefined) this.match(mark.key);
+    for (const mark of [a, b]) if (mark !== undefined) this.match(mark);
   }
 
-  private match(key: string): void {
+  /** How many of what a run received or did are kept: what the other has otherwise, or has not shown yet. */
+  get held(): number {
+    return this.differing.length + this.leftAlone.size + this.rightAlone.size;
+  }
+
+  /** How much more of the left run than of the right one waits for the other. */
+  get lead(): number {
+    return this.leftAlone.size - this.rightAlone.size;
+  }
+
+  private match({ key, kind }: Mark): void {
     const [left, right] = [this.leftAlone.get(key), this.rightAlone.get(key)];
     if (left === undefined || right === undefined) return;
     this.leftAlone.delete(key);
     this.rightAlone.delete(key);
     if (toCanonicalJson(left.compared) !== toCanonicalJson(right.compared)) this.differing.push({ left, right });
+    // Of subjects that both have as often, nothing waits for the other: each round of a loop has its own.
+    if (this.left.count(kind) !== this.right.count(kind)) return;
+    this.left.forget(kind);
+    this.right.forget(kind);
   }
 
   document(): DiffDocument {
@@ -151,6 +204,8 @@ function precedes(received: Difference, done: Difference): boolean {
 /** One thing that a run received or did. */
 interface Mark {
   readonly key: string;
+  /** What it is about: the key without the number of times. */
+  readonly kind: string;
   /** Its number among those of its run. */
   readonly place: number;
   readonly side: DifferenceSide;
@@ -168,8 +223,8 @@ class ComparedRun {
   private started: EntryOf<'run.started'> | undefined;
   private ended: EntryOf<'run.ended'> | undefined;
   private names: OrderNames | undefined;
-  private readonly counts = new Map<string, number>();
-  private readonly endpoints = new Map<string, string>();
+  private readonly counts = new PassingMap<string, number>();
+  private readonly endpoints = new PassingMap<string, string>();
   private marks = 0;
   /** When it received or did the first thing, epoch ms. */
   firstAt = 0;
@@ -223,6 +278,7 @@ class ComparedRun {
     this.marks += 1;
     return {
       key: `${kind} ${count}`,
+      kind,
       place: this.marks,
       side,
       what,
@@ -233,6 +289,15 @@ class ComparedRun {
       value,
       compared,
     };
+  }
+
+  count(kind: string): number | undefined {
+    return this.counts.get(kind);
+  }
+
+  /** It is counted from the first again. */
+  forget(kind: string): void {
+    this.counts.delete(kind);
   }
 
   private requireStart(): EntryOf<'run.started'> {
@@ -248,7 +313,7 @@ const received = (what: Mark['what'], about: string, value: Json) =>
 /** What an entry contributes to the comparison. Reads that watch an order are not compared one by one, but by the moves they show. */
 function describeEntry(
   entry: Entry,
-  endpoints: ReadonlyMap<string, string>,
+  endpoints: Pick<ReadonlyMap<string, string>, 'get'>,
 ): (Pick<Mark, 'side' | 'what' | 'about' | 'value'> & { readonly compared?: Json }) | undefined {
   switch (entry.type) {
     case 'step.decided': {

@@ -81,11 +81,17 @@ export function openComparison(main, { left = '', right = '' }, context) {
     );
   }
 
-  function describeVerdict({ same, sameDefinition, first, differenceCount, start }) {
+  function describeVerdict({ same, sameDefinition, first, differenceCount, start, until }) {
     if (same) return 'Both received the same and did the same.';
     const text = sameDefinition ? 'They ran the same text of the runbook' : 'They ran different texts of the runbook';
     if (first === undefined) return `${text}; they did the same, whatever they received.`;
-    return `${text}; ${formatPlural(differenceCount, 'difference')}${start.length > 0 ? `, ${start.length} at their start` : ''}.`;
+    const ends = until === undefined ? '' : ` They were compared until ${describeUntil(until)}: behind it is more.`;
+    return `${text}; ${formatPlural(differenceCount, 'difference')}${start.length > 0 ? `, ${start.length} at their start` : ''}.${ends}`;
+  }
+
+  function describeUntil({ left: ofLeft, right: ofRight }) {
+    const name = (side, seq) => (seq === undefined ? `the end of the ${side} run` : `entry ${seq} of the ${side}`);
+    return `${name('left', ofLeft)} and ${name('right', ofRight)}`;
   }
 
   function drawHeads(a, b) {
@@ -188,7 +194,7 @@ export function openComparison(main, { left = '', right = '' }, context) {
     return orders.length === 0 ? 'none' : [...states].map(([state, count]) => `${count} ${state}`).join(', ');
   }
 
-  function drawFindings({ same, start, first, before, differences, differenceCount }, inspect) {
+  function drawFindings({ same, start, first, before, differences, differenceCount, until }, inspect) {
     if (same) return undefined;
     return element(
       'section.findings',
@@ -218,7 +224,11 @@ export function openComparison(main, { left = '', right = '' }, context) {
       element(
         'details',
         {},
-        element('summary', {}, `All differences (${formatNumber(differenceCount)})`),
+        element(
+          'summary',
+          {},
+          `${until === undefined ? 'All' : 'The first'} differences (${formatNumber(differenceCount)})`,
+        ),
         element(
           'ul.changes',
           {},
