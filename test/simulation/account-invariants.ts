@@ -176,6 +176,8 @@ export const ACCOUNT_INVARIANTS = {
           .slice(index + 1)
           .find((each) => each.endpoint === endpoint && each.at >= repliedAt && each.at < repliedAt + waitMs);
         const attempt = early === undefined ? undefined : facts.attemptOf(early);
+        // A process died before what it had heard was written down.
+        if (early !== undefined && early.life !== refused.life && !facts.wasWritten(refused)) continue;
         // One that was on its way to the disk when the refusal came is not called back, nor one of the same instant before it.
         const isLater =
           attempt === undefined ||

@@ -128,6 +128,12 @@ export class Facts {
     return ended === undefined ? 0 : this.happened.entries.indexOf(ended.entry) + 1;
   }
 
+  /** Whether the answer to a request is in a journal. */
+  wasWritten(request: Sent): boolean {
+    const intended = this.attemptOf(request)?.intended;
+    return this.settled.some((each) => each.intended === intended && each.entry.data.status !== undefined);
+  }
+
   /** The orders of a run that reached the venue. */
   ordersOf(run: RunTold): readonly BookedOrder[] {
     return this.own.filter((order) => this.intents.get(order.client_order_id)?.run === run);
