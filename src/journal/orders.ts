@@ -17,7 +17,7 @@ import {
   type OrderSnapshot,
   type OrderWant,
 } from '../venue/order/context.ts';
-import { computeShortfall } from '../venue/order/fills.ts';
+import { computeShortfall, exceeds } from '../venue/order/fills.ts';
 import { getExposure, isComplete, isEndUnseen, stepOrder, toObservation } from '../venue/order/life.ts';
 import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
@@ -363,8 +363,8 @@ export class OrderTracker {
   }
 
   /**
-   * Raises the alarm of a position stop that has closed more than the run held, once it has ended, and orders of the other side that
-   * work or are not read to their end cannot have filled the rest unseen.
+   * Raises the alarm of a position stop that has closed more than the run held, once it has ended and the fills that records show are
+   * read: their times say what came first. Orders of the other side may have filled the rest unseen while they work.
    */
   private checkStops(market: string, { type: event }: OrderEvent, changes: TrackerChange[]): void {
     const position = this.getOpened(market);
@@ -372,8 +372,10 @@ export class OrderTracker {
       const order = this.byClientId.get(stop.intent.clientOrderId);
       if (order === undefined || this.beyond.has(order) || !isTerminal(order.snapshot.state) || !position.hasOwn)
         continue;
-      const mayHave = [...this.unended]
-        .filter(({ intent }) => intent.market === market && intent.side !== order.intent.side)
+      const here = [...this.unended].filter(({ intent }) => intent.market === market);
+      if (here.some(lacksFills)) continue;
+      const mayHave = here
+        .filter(({ intent }) => intent.side !== order.intent.side)
         .reduce((sum, each) => sum.plus(countUnseen(each)), decimal('0'));
       if (size.lte(mayHave)) continue;
       this.beyond.add(order);
@@ -393,6 +395,11 @@ export class OrderTracker {
 /** Whether more, or other fills are known to be filled. */
 function hasTraded(before: OrderContext, after: OrderContext): boolean {
   return before.fills !== after.fills || before.filled !== after.filled || before.recordFilled !== after.recordFilled;
+}
+
+/** Whether fills that a record shows are not read, and may still be. */
+function lacksFills({ snapshot: { context } }: TrackedOrder): boolean {
+  return !context.settled && exceeds(context.recordFilled, context.filled);
 }
 
 /** What an order may have filled that nothing has shown, base currency. */

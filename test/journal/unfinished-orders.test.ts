@@ -165,12 +165,12 @@ describe('a position stop that closed more than the run held', () => {
     return orders;
   }
 
-  it('is an alarm once it has ended, once', () => {
+  it('is an alarm once it has ended and its fills are read, once', () => {
     const orders = makeOrders('0.1');
     orders.fill(STOP, '0.1');
-    orders.fill(STOP, '0.2');
-    expect(orders.alarms).toEqual([]);
     orders.show(STOP, 'closed', '0.3');
+    expect(orders.alarms).toEqual([]);
+    orders.fill(STOP, '0.2');
     orders.show(STOP, 'closed', '0.3');
     expect(orders.alarms).toEqual(['rb4 StopClosedMore 0.2']);
   });
@@ -179,6 +179,7 @@ describe('a position stop that closed more than the run held', () => {
     const orders = makeOrders('0.1');
     orders.place(LADDER, true);
     orders.show(LADDER, 'open', '0');
+    orders.fill(STOP, '0.3');
     orders.show(STOP, 'closed', '0.3');
     expect(orders.alarms).toEqual([]);
     orders.fill(LADDER, '0.2', 30_000);
@@ -189,6 +190,7 @@ describe('a position stop that closed more than the run held', () => {
   it('is one as soon as those orders have ended without it', () => {
     const orders = makeOrders('0.1');
     orders.place(LADDER, true);
+    orders.fill(STOP, '0.3');
     orders.show(STOP, 'closed', '0.3');
     orders.cancel(LADDER);
     expect(orders.alarms).toEqual([]);
@@ -199,6 +201,7 @@ describe('a position stop that closed more than the run held', () => {
   it('is none where the run has opened nothing: it protects the position of others', () => {
     const orders = makeOrders('0');
     orders.show(ENTRY, 'canceled', '0');
+    orders.fill(STOP, '0.3');
     orders.show(STOP, 'closed', '0.3');
     expect(orders.alarms).toEqual([]);
   });
