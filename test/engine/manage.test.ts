@@ -488,3 +488,36 @@ it('fails where a price that its stop is computed from cannot be read', async ()
   const { report } = await play(legs, { 0: 64000 }, { feedAgeMs: 60_000 });
   expect([report.outcome, report.error?.kind]).toEqual(['failed', 'stale_feed']);
 });
+
+describe('an order of another step that could close the position as well', () => {
+  const STOP = 'protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 63800, price: 63000}}';
+  const EXIT = 'stop_loss: {trigger: 63700, price: 62900}, time_limit: 10s';
+  const net = ({ books }: Performance) =>
+    books.fills.reduce((sum, { side, size }) => sum + (side === 'long' ? 1 : -1) * Number(size), 0);
+  const list = ({ books }: Performance) => books.orders.map(({ type, side, status }) => `${type} ${side} ${status}`);
+
+  it('has closed it unseen: nothing is sold once more', async () => {
+    const head = `${HEAD}  - ${STOP}\n  - wait: 20s\n`;
+    const played = await play(EXIT, { 0: 64000, 15: 63750 }, { head });
+    expect(list(played)).toEqual(['market long closed', 'stop_loss short closed', 'stop_loss short rejected']);
+    expect(net(played)).toBe(0);
+  });
+
+  it('ends before the market order of the exit', async () => {
+    const head = `${HEAD}  - place: {type: limit, market: BTC-USD, side: short, size: 0.05, price: 70000}\n`;
+    const played = await play(EXIT, { 0: 64000 }, { head });
+    const orders = ['market long closed', 'limit short canceled', 'stop_loss short canceled', 'market short closed'];
+    expect(list(played)).toEqual(orders);
+    expect(net(played)).toBe(0);
+  });
+
+  it('is placed again where it is the only stop and the exit is refused', async () => {
+    const refused: FaultRule[] = [
+      { on: 'POST /orders', when: { type: 'market', call: '2+' }, do: 'error', error: 'INSUFFICIENT_MARGIN' },
+    ];
+    const head = `${HEAD}  - ${STOP}\n`;
+    const played = await play('time_limit: 10s', { 0: 64000 }, { head, config: { faults: refused } });
+    expect(list(played)).toEqual(['market long closed', 'stop_loss short canceled', 'stop_loss short open']);
+    expect(played.report.residual[0]?.covered).toBe('0.1');
+  });
+});

@@ -118,7 +118,7 @@ needs: [cancel_all]
 steps:
   - id: o
     place: {market: BTC-USD, side: long, size: 0.01, ${name === 'manage' || name === 'close' ? 'type: market, price: 64100' : 'type: limit, price: 50000'}}
-${name === 'close' ? RESTING : ''}  - ${name}: ${JSON.stringify(args)}
+${BEFORE[name] ?? ''}  - ${name}: ${JSON.stringify(args)}
 `;
       const loaded = loadedFrom({ file: 'case.yaml', text });
       const step = loaded.runbook.steps.at(-1);
@@ -159,8 +159,11 @@ ${name === 'close' ? RESTING : ''}  - ${name}: ${JSON.stringify(args)}
   });
 });
 
-/** For `close` to cancel. */
-const RESTING = '  - place: {market: BTC-USD, side: long, size: 0.01, type: limit, price: 50000}\n';
+/** For the exit to cancel. */
+const BEFORE: Readonly<Record<string, string>> = {
+  close: '  - place: {market: BTC-USD, side: long, size: 0.01, type: limit, price: 50000}\n',
+  manage: '  - place: {market: BTC-USD, side: short, size: 0.001, type: limit, price: 90000}\n',
+};
 
 /** What was sent, as far as the plan can know it. */
 function hideUnknown(planned: Readonly<Record<string, string>>, sent: Readonly<Record<string, string>>) {

@@ -69,7 +69,7 @@ export async function close(execution: Execution): Promise<Value> {
  * The stops that are put back where the exit fails: the newest that covers the whole position, else all of them, the one with the
  * closest trigger first.
  */
-function listCovering(working: readonly OrderHandle[], side: Side): readonly OrderHandle[] {
+export function listCovering(working: readonly OrderHandle[], side: Side): readonly OrderHandle[] {
   const stops = working.filter(({ own }) => own !== undefined && isStop(own.intent.type)).reverse();
   const whole = stops.find(
     ({ own }) => own !== undefined && isPositionStop(own.intent) && decimal(own.intent.size).eq(1),

@@ -19,6 +19,7 @@ import type { Terms } from '../orders/parts.ts';
 import { StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
+import { listCovering } from './close.ts';
 import { mayRetry, type StepExecution } from './execution.ts';
 import { complete, endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
 import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
@@ -45,6 +46,8 @@ interface Kept {
   /** What the run had realized in the market before. */
   readonly realized: Decimal;
   readonly orders: Own[];
+  /** Orders of other steps that could close the position as well: an exit ends them first. */
+  readonly beside: Set<OrderHandle>;
   stop?: StopTerms & { readonly handle: OrderHandle };
   /** Numbers of the stops and exits so far: each order has an identity of its own. */
   placed: number;
@@ -96,6 +99,7 @@ class Holding {
       startedAt: run.clock.now(),
       realized,
       orders: [],
+      beside: new Set(),
       placed: 0,
       exits: 0,
       hasBegun: false,
@@ -244,6 +248,19 @@ class Holding {
     return this.execution.run.positions.getHeld(this.market).times(this.barriers.direction);
   }
 
+  /** The orders of other steps of the run that could close the position: one that has filled unseen would be sold once more. */
+  private listBeside(): readonly OrderHandle[] {
+    const { execution, kept, market, side } = this;
+    const { orderManager } = execution.run;
+    const own = new Set(kept.orders.map(({ handle }) => handle));
+    for (const order of orderManager.listWorking(market)) {
+      const handle = orderManager.handle(order);
+      if (order.intent.side === side && !own.has(handle)) kept.beside.add(handle);
+    }
+    for (const handle of kept.beside) execution.touched.add(handle);
+    return [...kept.beside];
+  }
+
   private listWorking(): readonly OrderHandle[] {
     return this.kept.orders.flatMap(({ handle }) => (hasEnded(handle) ? [] : [handle]));
   }
@@ -335,10 +352,14 @@ class Holding {
       side,
       slip: execution.evaluateGiven(execution.args.escalate?.slip) ?? SLIP,
       kept,
-      listOrders: () => kept.orders.map(({ handle }) => handle),
+      listOrders: () => [...kept.orders.map(({ handle }) => handle), ...this.listBeside()],
       listStops: () => {
         this.fallBack();
-        return kept.stop === undefined ? [] : [kept.stop.handle];
+        if (kept.stop !== undefined) return [kept.stop.handle];
+        return listCovering(
+          this.listBeside().filter((handle) => !hasEnded(handle)),
+          side,
+        );
       },
       readPrice: async () => {
         await this.readPrice();
@@ -347,7 +368,8 @@ class Holding {
       },
       notePlaced: (handle, replaces) => {
         const before = kept.orders.find((order) => order.handle === replaces);
-        kept.orders.push(before === undefined ? { handle, how } : { ...before, handle });
+        if (replaces !== undefined && before === undefined) kept.beside.add(handle);
+        else kept.orders.push(before === undefined ? { handle, how } : { ...before, handle });
       },
     });
   }

@@ -119,6 +119,10 @@ function placeLeg(leg: Leg, rest: Partial<CallRow<'manage', 'POST /orders'>>): C
 }
 
 const named = <U>(_args: Args, values: Values<U>) => values.placed('stop_loss');
+const beside = <U>({ market }: Args, values: Values<U>) => values.each(market);
+
+/** Of the orders of other steps: an exit ends those that could close the position as well. */
+const BESIDE = { applies: mayExit, when: 'an exit ends the other orders of this run that could close the position' };
 
 export const MANAGE_STEPS = {
   manage: {
@@ -194,6 +198,13 @@ export const MANAGE_STEPS = {
         everyMs: MOVE_EVERY_MS,
         sends: () => CANCEL_SENDS,
       }),
+      call('manage', 'DELETE /orders', {
+        ...BESIDE,
+        class: 'protect',
+        params: (args, values) => makeCancelParams(beside(args, values)),
+        times: (_step, { placed }) => ({ min: 0, max: placed }),
+        sends: () => CANCEL_SENDS,
+      }),
     ],
     confirms: [
       call('manage', 'GET /orders', {
@@ -228,6 +239,15 @@ export const MANAGE_STEPS = {
         }),
         readOrderFills('manage', named),
       ]),
+      pollOrder('manage', beside, () => CONFIRM_WITHIN_MS, {
+        ...BESIDE,
+        times: (_step, { placed }) => ({
+          min: 0,
+          max: placed * 2 * TIMINGS.cancelTries * (1 + countPolls(CONFIRM_WITHIN_MS)),
+          words: 'until it has ended',
+        }),
+      }),
+      readOrderFills('manage', beside, { ...BESIDE, times: (_step, { placed }) => ({ min: 0, max: placed }) }),
     ],
     otherwise: [
       ...forEachOrder([
