@@ -489,6 +489,17 @@ it('fails where a price that its stop is computed from cannot be read', async ()
   expect([report.outcome, report.error?.kind]).toEqual(['failed', 'stale_feed']);
 });
 
+it('ends with its stop at whatever instant that closes the position, also before its target is placed', async () => {
+  const legs = 'stop_loss: {trigger: 63900, price: 63000}, take_profit: {trigger: 65000, price: 64990}';
+  for (let at = 0.4; at < 4; at += 0.1) {
+    const played = await play(legs, { 0: 64000, [at]: 63800 });
+    const stops = played.books.orders.filter(({ type }) => type === 'stop_loss');
+    // Crossed before it was placed, the market takes it at once.
+    expect([at, played.report.outcome, stops.map(({ status }) => status)]).toEqual([at, 'succeeded', ['closed']]);
+    expect(played.report.outputs['how']).toBe('stop_loss');
+  }
+});
+
 describe('an order of another step that could close the position as well', () => {
   const STOP = 'protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 63800, price: 63000}}';
   const EXIT = 'stop_loss: {trigger: 63700, price: 62900}, time_limit: 10s';

@@ -165,7 +165,10 @@ class Holding {
       const { trigger = '0', price = '0' } = terms;
       const stop = { how: 'stop_loss', trigger: decimal(trigger), price: decimal(price) } as const;
       const isStop = leg === 'stop_loss';
-      const handle = await this.place(leg, terms, leg as (typeof LEGS)[number], isStop ? stop : undefined);
+      // The stop may have closed the position at once.
+      if (!isStop && this.computeLeft().lte(0)) break;
+      const handle = await this.placeLeg(leg as (typeof LEGS)[number], terms, isStop ? stop : undefined);
+      if (handle === undefined) break;
       if (isStop) {
         kept.stop = { ...stop, handle };
         // From here on its stop protects the position, also where this program dies.
@@ -173,6 +176,22 @@ class Holding {
       }
     }
     kept.hasLegs = true;
+  }
+
+  /** Undefined where the venue refuses the leg because the stop has closed the position meanwhile. */
+  private async placeLeg(
+    leg: (typeof LEGS)[number],
+    terms: Terms,
+    stop: StopTerms | undefined,
+  ): Promise<OrderHandle | undefined> {
+    try {
+      return await this.place(leg, terms, leg, stop);
+    } catch (error) {
+      if (!(error instanceof StepFailure) || error.kind !== 'rejected') throw error;
+      await this.readOrders();
+      if (this.computeLeft().gt(0)) throw error;
+      return undefined;
+    }
   }
 
   /**
