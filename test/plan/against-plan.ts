@@ -73,9 +73,13 @@ function readSent(entries: readonly Entry[]): readonly Sent[] {
       // What was refused for certain is not at the venue.
       if (sent !== undefined) sent.refused = entry.data.kind === 'rejected' || entry.data.kind === 'denied';
     }
-    // Acknowledged and rejected afterwards: it opened nothing, and the limit of the run does not count it.
-    if (entry.type === 'order.moved' && entry.data.to === 'rejected' && new Decimal(entry.data.filled).isZero())
-      for (const sent of calls.values()) if (sent.id === entry.data.clientOrderId) sent.refused = true;
+    // Acknowledged and rejected afterwards, or proven not to be there: it opened nothing, and the limit of the run does not count it.
+    if (entry.type === 'order.moved' && new Decimal(entry.data.filled).isZero()) {
+      const { clientOrderId, from, to } = entry.data;
+      const isGone = to === 'rejected' || to === 'absent';
+      if (isGone || from === 'rejected' || from === 'absent')
+        for (const sent of calls.values()) if (sent.id === clientOrderId) sent.refused = isGone;
+    }
   }
   return [...calls.values()].filter(({ attempts }) => attempts > 0);
 }
