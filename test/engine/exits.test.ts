@@ -1,0 +1,70 @@
+/**
+ * Tests the exits of `close` and `manage` in drawn markets: the price jumps through stops at any instant, orders of the entry fill beside
+ * them, and answers, records and fills come as late as they like. What the run holds never turns into the opposite position.
+ */
+import { describe, expect, it } from 'vitest';
+import { Draws } from '../simulation/draws.ts';
+import { inputsFrom, loadedFrom, perform, type Scene } from './stage.ts';
+
+function drawSteps(draws: Draws): readonly string[] {
+  const trigger = draws.within(63_500, 63_950);
+  const entry = (size: string) =>
+    `place: {type: limit, market: BTC-USD, side: long, size: ${size}, price: ${draws.within(63_600, 64_000)}}`;
+  const held = `stop_loss: {trigger: ${trigger - 100}, price: ${trigger - 700}}, time_limit: ${draws.within(2, 40)}s`;
+  return [
+    'place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}',
+    ...(draws.chance(0.75)
+      ? [
+          `protect: {market: BTC-USD, side: short, stop_loss: {fraction: ${draws.of(['1', '0.5'])}, trigger: ${trigger}, price: ${trigger - 700}}}`,
+        ]
+      : []),
+    ...(draws.chance(0.6) ? [entry('0.1')] : []),
+    ...(draws.chance(0.4) ? [entry('0.05')] : []),
+    ...(draws.chance(0.8) ? [`wait: ${draws.within(1, 30)}s`] : []),
+    ...(draws.chance(0.5)
+      ? [`manage: {market: BTC-USD, side: short, ${held}}\n    catch: [{on: any, then: continue}]`]
+      : []),
+    'close: BTC-USD',
+  ];
+}
+
+function drawScene(seed: number): Scene {
+  const draws = new Draws(seed, 'exits');
+  const steps = drawSteps(draws).map((step) => `  - ${step}\n`);
+  const text = `runbook: case\ndsl: 1\nfeeds: {mid: {type: price, max_age: 5s}}\nleaves: {position: open, because: a case}\nsteps:\n${steps.join('')}`;
+  const points = [{ afterMs: 0, price: '64000' }];
+  for (let at = draws.within(1000, 20_000), price = 64_000; at < 200_000; at += draws.within(500, 8000)) {
+    price = Math.max(62_500, Math.min(64_400, price + draws.within(-350, 300)));
+    points.push({ afterMs: at, price: String(price) });
+  }
+  const latency = draws.of([5, 50, 400, 2500]);
+  const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+  const config = {
+    markets: { 'BTC-USD': { ...market, path: { kind: 'points', points } as const } },
+    latencyMs: { min: latency, max: latency * draws.within(1, 3) },
+    processingMs: { min: 0, max: draws.of([10, 400, 2000]) },
+    visibilityLagMs: { min: 0, max: draws.of([0, 1000, 3000]) },
+    readLagMs: draws.of([0, 0, 500, 2000]),
+    fillLagMs: draws.of([0, 1000, 8000, 20_000, 45_000]),
+  };
+  const loaded = loadedFrom({ file: 'case.yaml', text });
+  return { loaded, inputs: inputsFrom(loaded, {}), config, seed };
+}
+
+async function holdExits(first: number, count: number): Promise<void> {
+  for (let seed = first; seed < first + count; seed += 1) {
+    const { books, report } = await perform(drawScene(seed));
+    let net = 0;
+    for (const { side, size } of [...books.fills].sort((a, b) => a.timestamp - b.timestamp)) {
+      net += Math.round((side === 'long' ? 1 : -1) * Number(size) * 10_000);
+      expect(net, `seed ${seed}`).toBeGreaterThanOrEqual(0);
+    }
+    if (report.outcome !== 'succeeded') continue;
+    expect([net, books.orders.filter(({ terminal }) => !terminal)], `seed ${seed}`).toEqual([0, []]);
+  }
+}
+
+describe('an exit never opens the opposite position', () => {
+  it('in 70 drawn markets', () => holdExits(1000, 70));
+  it('in 400 drawn markets', { tags: ['long'], timeout: 300_000 }, () => holdExits(2000, 400));
+});
