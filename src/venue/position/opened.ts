@@ -75,6 +75,7 @@ interface Counted extends Trade {
  */
 export class OpenedPosition {
   private readonly trades: Counted[] = [];
+  private readonly beyond = new Map<OwnOrder, Decimal>();
   private readonly byOrder = new Map<OwnOrder, { readonly place: number; trades: readonly Counted[] }>();
 
   /** What is opened and not closed, long positive. */
@@ -88,12 +89,7 @@ export class OpenedPosition {
 
   /** The position stops that closed more than the run and, as far as it was proven, the account held, and by how much. */
   listBeyond(): readonly { readonly order: OwnOrder; readonly size: Decimal }[] {
-    if (this.byStops.isZero()) return [];
-    return [...this.byOrder].flatMap(([order, { trades }]) => {
-      if (!isPositionStop(order.intent)) return [];
-      const size = trades.reduce((sum, { after }) => sum.plus(after.beyond), ZERO);
-      return size.isZero() ? [] : [{ order, size }];
-    });
+    return [...this.beyond].map(([order, size]) => ({ order, size }));
   }
 
   /** Whether an order that can open has filled: a run without one protects a position of others, and its stops close nothing else. */
@@ -127,10 +123,20 @@ export class OpenedPosition {
     }
     known.trades = [...before.slice(0, kept), ...added];
     let sum = this.trades[first - 1]?.after ?? NOTHING;
+    const stops = new Set(isPositionStop(order.intent) ? [order] : []);
     for (const trade of this.trades.slice(first)) {
       sum = addTrade(sum, trade, false);
       trade.after = sum;
+      if (isPositionStop(trade.order.intent)) stops.add(trade.order);
     }
+    for (const stop of stops) this.sumBeyond(stop);
+  }
+
+  private sumBeyond(stop: OwnOrder): void {
+    const trades = this.byOrder.get(stop)?.trades ?? [];
+    const size = trades.reduce((sum, { after }) => sum.plus(after.beyond), ZERO);
+    if (size.isZero()) this.beyond.delete(stop);
+    else this.beyond.set(stop, size);
   }
 
   private get last(): Sum {
