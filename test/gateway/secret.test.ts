@@ -16,7 +16,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Redactor } from '../../src/gateway/live/redactor.ts';
-import { listSecretVariables, loadSecrets, Secret } from '../../src/gateway/live/secret.ts';
+import { listSecretVariables, loadSecrets, loadStoreUrl, Secret } from '../../src/gateway/live/secret.ts';
 import { readSecretFile, replaceSecretFile } from '../../src/gateway/live/secret-file.ts';
 import { chooseTokenStore } from '../../src/gateway/live/token-store.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
@@ -298,4 +298,18 @@ describe('Redactor', () => {
     );
     expect(url.redact('POST https://hooks.example/services/T0/B0/abc')).toBe('POST https://hooks.example[redacted]');
   });
+});
+
+describe('the URL of a store', () => {
+  const load = (url: string) => loadStoreUrl({ env: 'DESK_DB' }, { DESK_DB: url });
+
+  it.each(['postgres://ada:pw@127.0.0.1/desk', 'postgresql:///desk?host=/run', 'socket:/run?db=desk', '/run/pg desk'])(
+    'is one of PostgreSQL: %s',
+    (url) => expect('secret' in load(url)).toBe(true),
+  );
+
+  it.each(['notaurl', 'db.example/desk', 'mysql://ada@db.example/desk', 'https://db.example'])(
+    'is refused, and not shown, before a server is looked for: %s',
+    (url) => expect(load(url)).toEqual({ problem: expect.not.stringContaining(url), absent: false }),
+  );
 });

@@ -131,7 +131,9 @@ export async function stateBaseline(options: Given<'account baseline'>, invocati
 function readDecimalOption(name: string, text: string): string {
   const value = parseAuthoredDecimal(text);
   if (value === undefined)
-    throw new UserError(`${name} takes a decimal such as 0.25 or -0.25; found ${makePrintable(text, 100)}`);
+    throw new UserError(
+      `${name} takes a decimal such as 0.25 or -0.25, of at most 36 digits; found ${makePrintable(text, 100)}`,
+    );
   return text;
 }
 

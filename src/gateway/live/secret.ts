@@ -88,7 +88,7 @@ export function loadSecrets(profile: SecretSettings, variables: Variables): Secr
   const apiKey = auth.mode === 'api_key' ? load('auth.api_key', auth.apiKey, 'header') : undefined;
   const apiSecret = auth.mode === 'api_key' ? load('auth.secret', auth.secret, 'hex') : undefined;
   const postgres =
-    store !== undefined && 'postgres' in store ? load('store.postgres', store.postgres, 'text') : undefined;
+    store !== undefined && 'postgres' in store ? load('store.postgres', store.postgres, 'database') : undefined;
   const anchorKey = load('anchors.key', anchors.key, 'key');
   const heartbeat = load('heartbeat.url', profile.heartbeat?.url, 'address');
   const addresses = (within: string, targets: Profile['notify'] | Profile['anchors']['copies']) =>
@@ -134,11 +134,11 @@ export function loadStoreUrl(
   reference: SecretReference,
   variables: Variables,
 ): { readonly secret: Secret } | { readonly problem: string } {
-  return readSecret('store.postgres', reference, variables, 'text');
+  return readSecret('store.postgres', reference, variables, 'database');
 }
 
-/** `header`: sent in a header unchanged; `hex`: the bytes of a key; `key`: a private key that signs anchors; `address`: a URL. */
-type Form = 'header' | 'hex' | 'text' | 'key' | 'address';
+/** `header`: sent in a header unchanged; `hex`: the bytes of a key; `key`: a private key that signs anchors; `address`: a URL. `database`: one of PostgreSQL, or a socket. */
+type Form = 'header' | 'hex' | 'database' | 'key' | 'address';
 
 /** Shorter texts are not real secrets, and filtering them would damage harmless texts. */
 const SHORTEST = 6;
@@ -169,6 +169,8 @@ function readSecret(
   if (form === 'hex' && parseSecret(text) === undefined) return refuse('does not hold hex digits, with or without 0x');
   if (form === 'address' && !(URL.canParse(text) && /^https?:/i.test(text)))
     return refuse('does not hold an http or https URL');
+  if (form === 'database' && !/^(?:postgres(?:ql)?:\/\/|socket:|\/)/i.test(text))
+    return refuse('does not hold the URL of a PostgreSQL database, such as postgres://user@host/name');
   if (form === 'key') {
     // In a file of variables, a variable has one line.
     text = text.replaceAll('\\n', '\n');
