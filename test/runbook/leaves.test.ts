@@ -185,6 +185,8 @@ ${GUARD}`;
     expect(leaks(ENTRY + GUARD.replace('stop_loss', 'take_profit'))).toEqual(VIOLATED);
     const head = 'deadman: {market: BTC-USD, timeout: 60s, on_exit: leave_armed}\n';
     expect(leaks(`${ENTRY}  - cancel: entry\n`, { head })).toEqual(VIOLATED);
+    const all = `${ENTRY}${GUARD}  - cancel_all: {everyone: true}\n`;
+    expect(leaks(all, { head: 'needs: [cancel_all]\n' })).toEqual(VIOLATED);
   });
 
   it('keep the cover of a stop that rests when an earlier one is cancelled', () => {

@@ -122,6 +122,13 @@ describe('an order that no step has used since it was placed', () => {
     expect(stale(place(), `finally:\n  - cancel: {mine: BTC-USD}\n${filled}`)).toEqual([]);
   });
 
+  it('is read too early where a cancel may have reached nobody, and by an undo', () => {
+    const lost = '  - cancel: entry\n    catch: [{on: [transport], then: continue}]\n';
+    expect(stale(place() + lost + NOTIFY('entry.filled'))).toEqual(['place entry.filled']);
+    const undone = `${place()}    undo: [{notify: {to: ops, text: "\${entry.filled}"}}]\n`;
+    expect(stale(undone)).toEqual(['place entry.filled']);
+  });
+
   it('may be a stop, one of a list, or have another name', () => {
     const guard =
       '  - id: guard\n    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}\n';
