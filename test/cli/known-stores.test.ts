@@ -158,12 +158,16 @@ describe('known stores', () => {
       B: 'postgresql://bob:secret-two@DB.example:5432/journal?sslmode=require',
       OTHER_SERVER: 'postgres://ann:secret-one@db.example:5433/journal',
       OTHER_DATABASE: 'postgres://ann:secret-one@db.example/second',
+      HERE: 'postgres://ann:secret-one@localhost/journal',
+      HERE_TOO: 'postgres://ann:secret-one@127.0.0.1:5432/journal',
     });
     const state = stateFolder(undefined, environment, here.path);
     const remember = (name: string) => rememberStore(state, { kind: 'postgres', url: { env: name } });
-    for (const name of ['A', 'B', 'OTHER_SERVER', 'OTHER_DATABASE', 'NOT_SET', 'NOT_SET']) remember(name);
+    for (const name of ['A', 'B', 'OTHER_SERVER', 'OTHER_DATABASE', 'HERE', 'HERE_TOO', 'NOT_SET', 'NOT_SET'])
+      remember(name);
     const names = listStorePlaces(state).flatMap((place) => (place.kind === 'postgres' ? [place.url] : []));
-    expect(names).toEqual([{ env: 'A' }, { env: 'OTHER_SERVER' }, { env: 'OTHER_DATABASE' }, { env: 'NOT_SET' }]);
+    const once = ['A', 'OTHER_SERVER', 'OTHER_DATABASE', 'HERE', 'NOT_SET'];
+    expect(names).toEqual(once.map((env) => ({ env })));
     expect(readFileSync(state.file('stores.txt'), 'utf8')).not.toContain('secret');
   });
 
