@@ -53,9 +53,9 @@ it('repeats a refusal that the store did not accept', async () => {
   scheduleStore.answer = async () => {
     throw new StoreError('unavailable', 'no database');
   };
-  await expect(runs.takeSubmissions(scheduler)).rejects.toThrow('no database');
+  await expect(runs.submitted.take(scheduler)).rejects.toThrow('no database');
   scheduleStore.answer = answer;
-  await runs.takeSubmissions(scheduler);
+  await runs.submitted.take(scheduler);
   expect(await scheduleStore.submission('r1')).toMatchObject({ state: 'refused', kind: 'invalid' });
   expect(await scheduleStore.accountJournal.find(ACCOUNT, ['start.refused'])).toMatchObject([
     { by: 'ada', data: { run: 'r1', runbook: 'broken', kind: 'invalid' } },
@@ -66,7 +66,7 @@ it('refuses an unreadable request without effect on others', async () => {
   const { scheduleStore, crashes, runs } = bench();
   await scheduleStore.post(request('r1', { sources: undefined as unknown as SubmissionRequest['sources'] }));
   await scheduleStore.post(request('r2'));
-  await runs.takeSubmissions(scheduler);
+  await runs.submitted.take(scheduler);
   expect(await scheduleStore.submission('r1')).toEqual({
     state: 'refused',
     why: 'an internal error',
@@ -80,7 +80,7 @@ it('answers for the requests that an earlier process accepted', async () => {
   const { scheduleStore, runs } = bench(new Set(['r1']));
   for (const run of ['r1', 'r2', 'r3']) await scheduleStore.post(request(run));
   for (const run of ['r1', 'r2']) await scheduleStore.answer(run, { state: 'taken' });
-  await runs.settleAccepted();
+  await runs.submitted.settleAccepted();
   expect(await scheduleStore.submission('r1')).toEqual({ state: 'begun' });
   expect(await scheduleStore.submission('r2')).toMatchObject({ state: 'refused', kind: 'lost' });
   expect(await scheduleStore.submission('r3')).toEqual({ state: 'posted' });

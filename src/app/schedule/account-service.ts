@@ -271,7 +271,7 @@ export class AccountService {
       await refuseContradicted(host, this.slots);
       this.contradiction = undefined;
       events.reportResumed(await runs.resumeAll(scheduler));
-      await runs.settleAccepted();
+      await runs.submitted.settleAccepted();
       this.scheduler = scheduler;
       // Runs that were resumed go on meanwhile.
       await clocks.waitUntilRight(() => this.stopCause !== undefined);
@@ -378,7 +378,7 @@ export class AccountService {
       await this.checkKillSwitch(account);
       if (this.unchained) this.unchained = await chainKills(account, this.parts.log.asVoice());
       this.clocks?.readAtTick(this.ticks);
-      await runs.takeSubmissions(scheduler);
+      await runs.submitted.take(scheduler);
       await runs.settleAnswered(scheduler);
       if (this.ticks % FILES_EVERY === 0) await this.checkFiles(scheduler);
       if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(scheduleStore, account);

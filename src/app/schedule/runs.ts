@@ -1,38 +1,35 @@
 /**
  * Begins, resumes and ends the live runs of an account for its scheduler: those that are due, those that an earlier process left, and
- * those that people submit, each of which gets an answer.
+ * those that people submit (submitted-runs.ts).
  */
 import { pause } from '../../base/clock.ts';
-import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
 import type { ScheduleRun } from '../../engine/schedule/decide.ts';
 import type { Launch, LaunchedRun, Launcher, RunEnding } from '../../engine/schedule/launcher.ts';
 import type { Scheduler } from '../../engine/schedule/scheduler.ts';
-import type { Submission } from '../../engine/schedule/submissions.ts';
 import type { NewAct, Who } from '../../journal/account/acts.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import { readFirstEntry } from '../../journal/reading.ts';
-import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
-import { ignoreStore, StoreAway, StoreError } from '../../journal/store.ts';
+import type { ScheduleStore } from '../../journal/schedule/store.ts';
+import { StoreAway, StoreError } from '../../journal/store.ts';
 import { evaluateConcurrency } from '../../runbook/schedule/collisions.ts';
 import type { Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { makeAccountKey } from '../account/account.ts';
 import { makeAct, noteAct } from '../account/acts.ts';
-import { makeKilledError, refuseUnready, refuseUntil } from '../account/readiness.ts';
 import { EXIT, UserError } from '../errors.ts';
-import type { LoadedRunbook } from '../files/load.ts';
-import { inputValues, loadPinned } from '../files/load.ts';
+import { inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
 import { endDeadPaperRuns } from '../paper/dead-runs.ts';
 import { planFor } from '../plan.ts';
-import { type Origin, readRecordedProfile } from '../run/first-entry.ts';
+import { readRecordedProfile } from '../run/first-entry.ts';
 import { readHalt, recordAnswers } from '../run/halt-answers.ts';
 import type { LiveHost } from '../run/live-assembly.ts';
 import { LiveRun } from '../run/live-run.ts';
 import { toSystemError } from '../system-errors.ts';
 import { PaperRuns } from './paper-runs.ts';
-import { listExclusive, type PlannedSlot, resolveConcurrency } from './timetable.ts';
+import { type LoadedRun, type RefusedStart, SubmittedRuns } from './submitted-runs.ts';
+import { listExclusive, type PlannedSlot } from './timetable.ts';
 
 export interface ScheduledRunsParts {
   readonly host: LiveHost;
@@ -57,11 +54,7 @@ interface UnendedRun {
   readonly why: string;
 }
 
-/** Everything a run begins with. */
-interface BeginParts {
-  readonly loaded: LoadedRunbook;
-  readonly inputs: Readonly<Record<string, Value>>;
-  readonly origin: Origin;
+interface BeginParts extends LoadedRun {
   /** False once it was asked to stop. */
   readonly isWanted: () => boolean;
   /** How late it may begin where the store does not answer, ms; a minute at most. */
@@ -70,8 +63,7 @@ interface BeginParts {
 
 export class ScheduledRuns implements Launcher {
   private readonly parts: ScheduledRunsParts;
-  /** Requests already read that wait for a concurrency key. */
-  private readonly known = new Set<string>();
+  readonly submitted: SubmittedRuns;
   /** Under way in this process. */
   private readonly underWay = new Set<LiveRun>();
 
@@ -79,6 +71,7 @@ export class ScheduledRuns implements Launcher {
 
   constructor(parts: ScheduledRunsParts) {
     this.parts = parts;
+    this.submitted = new SubmittedRuns(parts, this);
     this.paper = new PaperRuns({ host: parts.host, describeError: (error) => this.describeError(error) });
   }
 
@@ -226,87 +219,8 @@ export class ScheduledRuns implements Launcher {
     }
   }
 
-  /** Reads submitted runs; passes them to the scheduler or refuses them. */
-  async takeSubmissions(scheduler: Scheduler): Promise<void> {
-    const { scheduleStore, host } = this.parts;
-    const posted = await scheduleStore.posted(host.account.key);
-    for (const request of posted) {
-      if (this.known.has(request.run)) continue;
-      let submission: Submission;
-      try {
-        refuseStale(request, host.account.clock.now());
-        submission = this.makeSubmission(request);
-      } catch (error) {
-        const kind = error instanceof UserError ? error.kind : 'internal';
-        await this.refuseSubmission(request, this.describeError(error), kind);
-        continue;
-      }
-      this.known.add(request.run);
-      scheduler.admit(submission);
-    }
-    for (const run of this.known) if (!posted.some((each) => each.run === run)) this.known.delete(run);
-  }
-
-  private makeSubmission(request: SubmissionRequest): Submission {
-    const { scheduleStore, host } = this.parts;
-    const { run, by, until } = request;
-    const loaded = loadPinned(
-      request.sources.map(({ name, file, text }) => ({ name, file, text })),
-      host.voice,
-    );
-    const { runbook } = loaded;
-    refuseUnready(runbook, host.account.profile);
-    refuseUntil(runbook, until);
-    const inputs = inputValues(runbook, { pairs: [], recorded: request.inputs });
-    const plan = this.hashPlan(loaded, inputs);
-    if (plan !== request.plan) {
-      throw new UserError(
-        `under the scheduler's profile the plan is ${plan.slice(0, 12)}, not ${makePrintable(request.plan.slice(0, 12), 40)}: the two profiles differ`,
-      );
-    }
-    const origin: Origin = { trigger: 'manual', by, plan, ...(until === undefined ? {} : { until }) };
-    const concurrency = resolveConcurrency(runbook, inputs);
-    const refuse = (why: string, kind: string) => this.refuseSubmission(request, why, kind);
-    return {
-      run,
-      runbook: runbook.name,
-      exclusive: listExclusive(runbook),
-      ...(concurrency === undefined ? {} : { concurrency }),
-      refuse: (why) => refuse(why, 'busy'),
-      begin: async () => {
-        const killed = await host.account.shared.killSwitch.engaged(host.account.key);
-        // No final answer: it is tried again.
-        if (killed?.unread) throw new StoreError('unavailable', killed.reason);
-        if (killed !== undefined) {
-          await refuse(makeKilledError(killed).message, 'killed');
-          return undefined;
-        }
-        if (!(await scheduleStore.answer(run, { state: 'taken' })) && !(await this.isOurs(run))) return undefined;
-        const launched = this.launch({ run, runbook: runbook.name, who: request.who }, (live, isWanted) =>
-          this.begin(live, { loaded, inputs, origin, isWanted, withinMs: STORE_PATIENCE_MS }),
-        );
-        void this.answerSubmission(run, launched);
-        return launched;
-      },
-    };
-  }
-
-  private async refuseSubmission({ run, by, who, sources }: SubmissionRequest, why: string, kind: string) {
-    const { scheduleStore } = this.parts;
-    await scheduleStore.answer(run, { state: 'refused', why, kind });
-    await this.noteRefusal(
-      run,
-      { runbook: Array.isArray(sources) ? String(sources[0]?.name) : run, why, kind },
-      who ?? by,
-    );
-  }
-
   /** Notes in the account's journal that a run was to start and did not. */
-  private noteRefusal(
-    run: string,
-    refused: { readonly runbook: string; readonly why: string; readonly kind: string },
-    by: Who | string,
-  ): Promise<void> {
+  noteRefusal(run: string, refused: RefusedStart, by: Who | string): Promise<void> {
     const { account, voice } = this.parts.host;
     const at = account.clock.now();
     const data = { ...refused, run, why: makePrintable(refused.why, 500) };
@@ -315,36 +229,15 @@ export class ScheduledRuns implements Launcher {
     return noteAct(account, act, voice);
   }
 
-  /** Accepted but not begun, and by this process: the confirmation was lost. No other process holds the account. */
-  private async isOurs(run: string): Promise<boolean> {
-    return (await this.parts.scheduleStore.submission(run))?.state === 'taken' && !(await this.exists(run));
-  }
-
-  /** Answers the submission: the submitting process waits for the run's journal or for this answer. */
-  private async answerSubmission(run: string, { begun, done }: LaunchedRun): Promise<void> {
-    const ending = (await begun) === true ? undefined : await done;
-    // Not known here; the next process that serves the account finds it accepted.
-    if (ending?.kind === 'left') return;
-    const became: SubmissionAnswer =
-      ending === undefined
-        ? { state: 'begun' }
-        : { state: 'refused', why: 'why' in ending ? ending.why : 'it did not begin', kind: 'failed' };
-    await this.parts.scheduleStore.answer(run, became, 'taken').catch(ignoreStore);
-  }
-
-  /** Answers submissions that an earlier process accepted: whether each run began. The submitting process still waits. */
-  async settleAccepted(): Promise<void> {
-    const { scheduleStore, host } = this.parts;
-    const why = 'the scheduler that accepted it ended before it began';
-    for (const run of await scheduleStore.taken(host.account.key)) {
-      const began = await this.exists(run);
-      await scheduleStore.answer(run, began ? { state: 'begun' } : { state: 'refused', why, kind: 'lost' }, 'taken');
-    }
-  }
-
-  private hashPlan({ runbook }: LoadedRunbook, inputs: Readonly<Record<string, Value>>): string {
+  hashPlan({ runbook }: LoadedRunbook, inputs: Readonly<Record<string, Value>>): string {
     const { profile, clock } = this.parts.host.account;
     return planFor(runbook, inputs, { profile, now: clock.now() }).hash;
+  }
+
+  launchLoaded({ run, who }: { readonly run: string; readonly who: Who | undefined }, begins: LoadedRun): LaunchedRun {
+    return this.launch({ run, runbook: begins.loaded.runbook.name, who }, (live, isWanted) =>
+      this.begin(live, { ...begins, isWanted, withinMs: STORE_PATIENCE_MS }),
+    );
   }
 
   private async begin(live: LiveRun, { loaded, inputs, origin, isWanted, withinMs }: BeginParts): Promise<void> {
@@ -420,7 +313,7 @@ export class ScheduledRuns implements Launcher {
     return { kind: 'left', why: error.message };
   }
 
-  private describeError(error: unknown): string {
+  describeError(error: unknown): string {
     return toSystemError(error)?.message ?? this.parts.reportCrash(error);
   }
 }
@@ -434,20 +327,4 @@ function isAway(error: unknown): boolean {
   return (
     error instanceof StoreAway || (error instanceof UserError && error.kind === 'journal' && error.exit === EXIT.halted)
   );
-}
-
-/**
- * Maximum age of a submission that no scheduler has read, ms. The submitting process withdraws it when no scheduler holds the
- * account, so an older one has outlived both, and is not wanted any more.
- */
-const FRESH_MS = 60_000;
-
-function refuseStale({ at }: SubmissionRequest, nowMs: number): void {
-  const ageMs = nowMs - at;
-  if (ageMs > FRESH_MS)
-    throw new UserError(
-      `it was submitted ${formatWholeSeconds(ageMs)} before a scheduler read it, and may not be wanted any more; run it again if it is`,
-      EXIT.failed,
-      'lost',
-    );
 }
