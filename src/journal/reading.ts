@@ -98,9 +98,3 @@ export async function foldEntries<F extends { apply(entry: Entry): unknown }>(
   for await (const entry of readEntries(store, run)) fold.apply(entry);
   return fold;
 }
-
-export async function readAllEntries(store: EntrySource, run: string): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  for await (const entry of readEntries(store, run)) entries.push(entry);
-  return entries;
-}

@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { describePaperProcess, endDeadPaperRuns, endPaperRun } from '../../src/app/paper/dead-runs.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { DataOf } from '../../src/journal/entry.ts';
-import { hasEngineEnd, readAllEntries, readFirstEntry } from '../../src/journal/reading.ts';
+import { hasEngineEnd, readFirstEntry } from '../../src/journal/reading.ts';
 import { RecordAhead } from '../../src/journal/record-ahead.ts';
 import { readParts } from '../../src/journal/rounds/passed-rounds.ts';
 import { identifyMachineStart } from '../../src/journal/shared/machine.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { verifyRun } from '../../src/report/compare/verify.ts';
+import { readAllEntries } from '../journal/read-all.ts';
 import { newWriter, START, startedData } from '../journal/sample.ts';
 
 const KEY = 'https://venue.example main';

@@ -1,10 +1,10 @@
 /** A live loop that finds nothing: what it adds to its journal, and what a process knows that resumes it. */
 import { afterEach, expect, it } from 'vitest';
 import { writeArmedWatch, writeCountingWatch } from '../../bench/runbooks.ts';
-import { readAllEntries } from '../../src/journal/reading.ts';
 import { RecordAhead } from '../../src/journal/record-ahead.ts';
 import { readParts } from '../../src/journal/rounds/passed-rounds.ts';
 import { PRICE_FEED } from '../engine/stage.ts';
+import { readAllEntries } from '../journal/read-all.ts';
 import { type Hosted, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;

@@ -3,10 +3,11 @@ import { beforeAll, expect, it } from 'vitest';
 import { dryRun, replayStoredRun } from '../../src/app/run/virtual-run.ts';
 import { readEntry, sealLine, toHead } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { readAllEntries, readFirstEntry } from '../../src/journal/reading.ts';
+import { readFirstEntry } from '../../src/journal/reading.ts';
 import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { loadedFrom } from '../engine/stage.ts';
+import { readAllEntries } from '../journal/read-all.ts';
 
 /** All its branches begin at one instant: more entries than a replay has in memory. */
 const WIDE = `runbook: wide

@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { toHead, verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { readAllEntries, readLines } from '../../src/journal/reading.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { appendHeldLines, keepHeldLines } from '../../src/journal/rounds/held-lines.ts';
 import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import { readAllEntries } from './read-all.ts';
 import { newWriter, START, startedData } from './sample.ts';
 
 const KEY = 'held r1';

@@ -1,5 +1,6 @@
 /** Tests that what a report keeps does not depend on how many rounds a run has, and that the drawing of a long run reaches its end. */
 import { describe, expect, it } from 'vitest';
+import { PastMarketFold } from '../../src/app/rehearsal/past-market.ts';
 import type { Entry, Json } from '../../src/journal/entry.ts';
 import { readDiff } from '../../src/report/compare/diff.ts';
 import { BudgetFold } from '../../src/report/folds/budget.ts';
@@ -152,5 +153,21 @@ describe('a comparison of two long runs', () => {
     expect(differences.length).toBeGreaterThan(50);
     expect(differences.length).toBeLessThan(60);
     expect(until?.left).toBeLessThan(400);
+  });
+});
+
+describe('the market of a long run', () => {
+  it('keeps the changes of a feed, not its readings', () => {
+    const past = new PastMarketFold();
+    const markets = { 'BTC-USD': { tick: '1', lot: '0.0001' } };
+    for (const entry of writeRounds(20_000, { markets })) {
+      const isOld = entry.at < START + 10_000 * ROUND_MS;
+      const more = { key: 'BTC-USD', ...(isOld ? { value: '64100' } : {}) };
+      past.apply(entry.type === 'feed.read' ? { ...entry, data: { ...entry.data, ...more } } : entry);
+    }
+    expect(countHeld(past)).toBeLessThan(60_000);
+    const { times, values } = past.market().feeds['mid[BTC-USD]'] ?? {};
+    expect([times?.length, values?.length]).toEqual([10_001, 10_001]);
+    expect([values?.[0], times?.[0], values?.[1]]).toEqual(['64100', START + 80, '64000']);
   });
 });

@@ -167,6 +167,11 @@ export class RunOutlineFold {
     return this.seq;
   }
 
+  /** How many rows the lists of the report have that grow with its rounds. */
+  get counts(): { readonly steps: number; readonly requests: number } {
+    return { steps: this.steps.count, requests: this.requests.count };
+  }
+
   /** What the run leaves behind at the venue, with more than the report's contract has. */
   residual(): Residual {
     return this.result.residual();
