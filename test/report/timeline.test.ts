@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { readExport } from '../../src/app/library.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { printTimeline, TimelineFold } from '../../src/report/timeline/timeline.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
 import { makeTimeline } from './whole-run.ts';
 
+const JOURNALS = new URL('../golden/journals/0.1.0/', import.meta.url);
 const golden = readFileSync(new URL('../golden/timelines/sample.txt', import.meta.url), 'utf8');
 
 describe('timeline', () => {
@@ -19,6 +21,22 @@ describe('timeline', () => {
     expect(printTimeline(rows)).toBe(golden);
     expect(fold.unanswered()).toEqual([]);
   });
+
+  it.each(readdirSync(JOURNALS).filter((name) => name.endsWith('.jsonl')))(
+    'has as many rows of the same kinds where they are only counted: %s',
+    (name) => {
+      const entries = readExport(readFileSync(new URL(name, JOURNALS), 'utf8'));
+      const [told, counted] = [new TimelineFold(), new TimelineFold()];
+      const kinds: string[] = [];
+      for (const entry of entries) {
+        const rows = told.apply(entry);
+        kinds.push(...rows.map(({ kind }) => kind));
+        expect(counted.count(entry).map(({ kind }) => kind)).toEqual(rows.map(({ kind }) => kind));
+      }
+      expect(kinds).toContain('step');
+      expect(counted.unanswered()).toHaveLength(told.unanswered().length);
+    },
+  );
 
   it('reports that a request without an answer may have happened', async () => {
     const entries = await sampleRun();

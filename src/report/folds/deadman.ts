@@ -3,6 +3,7 @@
  * silence is counted from when a request was *sent* to when the next was *answered*: the venue saw each at some instant
  * between, so the true silence was never longer than the figure here.
  */
+import { PassingMap } from '../../base/passing-map.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 
@@ -54,7 +55,7 @@ export class DeadmanRecordFold {
   private risks = 0;
   private readonly fired: { at: number; seq: number; because?: string }[] = [];
   private lastSentAt: number | undefined;
-  private readonly sent = new Map<string, { readonly at: number; readonly renews: boolean }>();
+  private readonly sent = new PassingMap<string, { readonly at: number; readonly renews: boolean }>();
 
   apply(entry: Entry): void {
     switch (entry.type) {

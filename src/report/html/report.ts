@@ -61,7 +61,8 @@ export class HtmlFold {
     this.steps.apply(entry);
     this.requests.apply(entry);
     this.axis.apply(entry);
-    this.addRows(this.routine.push(entry, this.timeline.apply(entry)));
+    const isShown = this.rows.length < MOST_ROWS;
+    this.addRows(this.routine.push(entry, isShown ? this.timeline.apply(entry) : this.timeline.count(entry)));
   }
 
   private addDecision(entry: Decision): void {

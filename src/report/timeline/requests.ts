@@ -1,5 +1,6 @@
 /** Writes the timeline's rows about requests: what was sent, its answer, the fills an answer shows first, and what got no answer. */
 import { formatCount, formatSpan } from '../../base/format.ts';
+import { PassingMap } from '../../base/passing-map.ts';
 import type { DataOf, EntryOf, Json, JsonObject } from '../../journal/entry.ts';
 import { CATALOGUE, ENDPOINT_NAMES } from '../../venue/catalogue.ts';
 import {
@@ -30,7 +31,7 @@ interface Call {
 export class RequestRows {
   /** Tokens of all requests sent so far. */
   tokens = 0;
-  private readonly calls = new Map<string, Call>();
+  private readonly calls = new PassingMap<string, Call>();
   private readonly ownOrderIds = new Set<string>();
   private readonly fills = new Set<string>();
   private readonly explained = new Set<string>();

@@ -4,6 +4,7 @@
  * lost or of another kind.
  */
 import { formatCount } from '../../base/format.ts';
+import { PassingMap } from '../../base/passing-map.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { formatText, muted, plain } from '../format.ts';
 import type { TimelineRow } from './timeline.ts';
@@ -15,7 +16,7 @@ const ROUTINE: ReadonlySet<string> = new Set(['confirm', 'keep-alive']);
 const FEW = 6;
 
 export class RoutineFilter {
-  private readonly purposes = new Map<string, string | undefined>();
+  private readonly purposes = new PassingMap<string, string | undefined>();
   /** The first rows held back; `counts` and `tokens` cover all of them. */
   private held: TimelineRow[] = [];
   private counts = new Map<string, number>();

@@ -4,7 +4,8 @@
  * entry at a time, so it can follow a run that goes on.
  */
 import { formatCount, formatList, formatOffset, formatSpan } from '../../base/format.ts';
-import { type Away, type DataOf, type Entry, type EntryOf, readStepEnd } from '../../journal/entry.ts';
+import { PassingMap } from '../../base/passing-map.ts';
+import { type Away, type DataOf, type Entry, type EntryOf, type EntryType, readStepEnd } from '../../journal/entry.ts';
 import { describeCancels, describeLeft } from '../../venue/position/residual.ts';
 import {
   bad,
@@ -76,11 +77,21 @@ export function printTimeline(
     .join('');
 }
 
+/** Most entries of a loop, each of which is one row of this kind. */
+const ONE_ROW = {
+  'step.started': 'step',
+  'step.decided': 'decision',
+  'step.ended': 'step',
+  'variable.set': 'step',
+  'feed.read': 'feed',
+  'call.checked': 'request',
+} as const satisfies Partial<Record<EntryType, RowKind>>;
+
 export class TimelineFold {
   private startedAt: number | undefined;
   private lastAt = 0;
   private lastSeq = 0;
-  private readonly openSteps = new Map<string, number>();
+  private readonly openSteps = new PassingMap<string, number>();
   private readonly requests = new RequestRows();
 
   /** The rows an entry adds; none for an entry that only the engine needs. */
@@ -89,6 +100,14 @@ export class TimelineFold {
     this.lastAt = entry.at;
     this.lastSeq = entry.seq;
     return this.describe(entry);
+  }
+
+  /** As many rows, of the same kinds, for a reader that only counts them: what they say costs most of the time. */
+  count(entry: Entry): readonly TimelineRow[] {
+    if (!Object.hasOwn(ONE_ROW, entry.type)) return this.apply(entry);
+    if (entry.type === 'step.started' && !this.openSteps.has(entry.step)) this.openSteps.set(entry.step, entry.at);
+    if (entry.type === 'step.ended') this.openSteps.delete(entry.step);
+    return this.makeRows(ONE_ROW[entry.type as keyof typeof ONE_ROW], 0, []);
   }
 
   /** A row for each request that was sent and has no answer in the journal, as a crash leaves them. */
