@@ -15,7 +15,7 @@ const ROUND_MS = 1000;
 const LIMIT = 1200;
 
 /** A loop that reads and decides once a second: as a journal has it, but for the chain. */
-function* writeRounds(rounds: number, settings: Record<string, Json> = {}): Generator<Entry> {
+function* writeRounds(rounds: number, settings: Record<string, Json> = {}, heartbeats = false): Generator<Entry> {
   let seq = 0;
   const write = (type: Entry['type'], data: object, step = '', at = START): Entry => {
     seq += 1;
@@ -46,6 +46,14 @@ function* writeRounds(rounds: number, settings: Record<string, Json> = {}): Gene
       step,
       at + 80,
     );
+    if (heartbeats) {
+      const beat = `deadman#${round}`;
+      const path = '/cancel_all_after';
+      yield write('call.intended', { call: beat, endpoint: `POST ${path}`, params: {}, purpose: 'keep-alive' }, '', at);
+      const sent = { call: beat, n: 1, method: 'POST', path, params: {}, digest: '', tokens: 1, epoch: 1, waitedMs: 0 };
+      yield write('call.attempted', sent, '', at + 80);
+      yield write('call.settled', { ...settled, call: beat, result: {} }, '', at + 90);
+    }
     yield write('feed.read', { call: 'f', name: 'mid', value: `${64_000 + (round % 50)}`, at: at + 80 }, step, at + 80);
     yield write('step.ended', { verb: 'list_fills', id: 'seen', outcome: 'succeeded', attempts: 1 }, step, at + 90);
   }
@@ -66,7 +74,8 @@ describe('a report of a long run', () => {
   ] as const)('of %s keeps nothing of most rounds', (_name, begin, most) => {
     const whole = begin();
     let rounds = 0;
-    for (const entry of writeRounds(40_000)) {
+    // Heartbeats between the reads: neighbours of one kind are not next to each other.
+    for (const entry of writeRounds(40_000, {}, true)) {
       whole.apply(entry);
       if (entry.type !== 'step.ended') continue;
       rounds += 1;

@@ -9,7 +9,7 @@ import { PassingMap } from '../../base/passing-map.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
 import { formatIsoTime } from '../format.ts';
-import { PointSeries } from '../results/point-series.ts';
+import { type Merging, PointSeries } from '../results/point-series.ts';
 import { listOtherRequests } from '../results/run-rows.ts';
 import { TokenWindow } from '../results/token-window.ts';
 
@@ -78,7 +78,7 @@ export function makeBudgetDocument(entries: Iterable<Entry>): BudgetDocument {
 }
 
 export class BudgetFold {
-  private readonly series = new PointSeries<SpentTokens>(MOST_POINTS, mergeSpent);
+  private readonly series = new PointSeries<SpentTokens>(MOST_POINTS, MERGED_TOKENS);
   private readonly waiting = new PassingMap<string, Spending>();
   private buckets = new Map<number, Bucket>();
   private bucketMs = FINEST_MS;
@@ -263,8 +263,10 @@ function groupBuckets(buckets: ReadonlyMap<number, Bucket>, times: number): Map<
   return grouped;
 }
 
-function mergeSpent(into: { -readonly [K in keyof SpentTokens]: SpentTokens[K] }, next: SpentTokens): boolean {
-  into.tokens += next.tokens;
-  into.peak = Math.max(into.peak, next.peak);
-  return true;
-}
+const MERGED_TOKENS: Merging<{ -readonly [K in keyof SpentTokens]: SpentTokens[K] }> = {
+  findGroup: () => 'tokens',
+  add(into, next) {
+    into.tokens += next.tokens;
+    into.peak = Math.max(into.peak, next.peak);
+  },
+};

@@ -4,7 +4,7 @@
  */
 import { PassingMap } from '../../base/passing-map.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { mergeNeighbours, PointSeries } from '../results/point-series.ts';
+import { type Merging, mergeNeighbours, PointSeries } from '../results/point-series.ts';
 
 /** Above this number of marks, reads that succeeded are merged. */
 const MOST_MARKS = 12_000;
@@ -47,7 +47,7 @@ export interface OpenRequest {
 }
 
 export class RequestMarkFold {
-  private readonly marks = new PointSeries<Mark>(MOST_MARKS, mergeReads);
+  private readonly marks = new PointSeries<Mark>(MOST_MARKS, MERGED_READS);
   private readonly totals: Record<MarkKind, number> = {
     read: 0,
     keep_alive: 0,
@@ -118,7 +118,7 @@ export class RequestMarkFold {
         : mergeNeighbours(
             points.map((mark) => ({ ...mark })),
             MOST_MARKS,
-            mergeReads,
+            MERGED_READS,
           );
     return {
       at: drawn.map((mark) => mark.at),
@@ -151,11 +151,11 @@ export class RequestMarkFold {
   }
 }
 
-/** Consecutive reads that succeeded are one mark, at the first of them. */
-function mergeReads(into: Mark, next: Mark): boolean {
-  const isRoutine = next.kind === 'read' || next.kind === 'keep_alive';
-  if (!isRoutine || into.kind !== next.kind || into.isWaiting || next.isWaiting) return false;
-  into.count += next.count;
-  into.tokens += next.tokens;
-  return true;
-}
+/** Reads that succeeded are one mark, at the first of them; so are keep-alives. */
+const MERGED_READS: Merging<Mark> = {
+  findGroup: ({ kind, isWaiting }) => (!isWaiting && (kind === 'read' || kind === 'keep_alive') ? kind : undefined),
+  add(into, next) {
+    into.count += next.count;
+    into.tokens += next.tokens;
+  },
+};

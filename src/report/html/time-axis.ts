@@ -11,7 +11,7 @@ import type { OrderState } from '../../venue/order/states.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
 import { toLanePath } from '../folds/steps.ts';
 import { formatIsoTime, formatText } from '../format.ts';
-import { PointSeries } from '../results/point-series.ts';
+import { type Merging, PointSeries } from '../results/point-series.ts';
 import { listOtherRequests } from '../results/run-rows.ts';
 import { type BarOutcome, type StepBar, StepBars } from '../results/step-bars.ts';
 import { chooseTicks, clamp, computeTokenColumns, createTimeScale, roundToTenth } from '../time-scale.ts';
@@ -78,10 +78,10 @@ interface ArmedSpan {
 export class TimeAxisFold {
   private readonly rows = new Map<string, StepBars>();
   private readonly openSteps = new PassingMap<string, { readonly bars: StepBars; readonly place: number }>();
-  private readonly requests = new PointSeries<RequestPoint>(MOST_REQUESTS, mergeRequests);
+  private readonly requests = new PointSeries<RequestPoint>(MOST_REQUESTS, MERGED_REQUESTS);
   private readonly waiting = new PassingMap<string, RequestPoint>();
   private readonly counts = { reads: 0, writes: 0 };
-  private readonly armed = new PointSeries<ArmedSpan>(MOST_BARS, mergeArmed);
+  private readonly armed = new PointSeries<ArmedSpan>(MOST_BARS, MERGED_SPANS);
   private open: ArmedSpan | undefined;
 
   apply(entry: Entry): void {
@@ -237,20 +237,22 @@ function judge({ status = null, success = false }: Answer): 'ok' | 'bad' | 'lost
   return success ? 'ok' : status === null ? 'lost' : 'bad';
 }
 
-function mergeRequests(into: RequestPoint, next: RequestPoint): boolean {
-  if (into.isRead !== next.isRead || into.isWaiting || next.isWaiting) return false;
-  into.ok += next.ok;
-  into.bad += next.bad;
-  into.lost += next.lost;
-  return true;
-}
+const MERGED_REQUESTS: Merging<RequestPoint> = {
+  findGroup: ({ isRead, isWaiting }) => (isWaiting ? undefined : isRead ? 'reads' : 'writes'),
+  add(into, next) {
+    into.ok += next.ok;
+    into.bad += next.bad;
+    into.lost += next.lost;
+  },
+};
 
-function mergeArmed(into: ArmedSpan, next: ArmedSpan): boolean {
-  if (into.isFired || next.isFired || next.until === undefined) return false;
-  into.until = next.until;
-  into.count += next.count;
-  return true;
-}
+const MERGED_SPANS: Merging<ArmedSpan> = {
+  findGroup: ({ until, isFired }) => (isFired || until === undefined ? undefined : 'armed'),
+  add(into, next) {
+    into.until = next.until;
+    into.count += next.count;
+  },
+};
 
 function drawBar({ path, verb, outcome, from, until, count }: StepBar, axis: Axis): Html {
   const rounds = count === 1 ? '' : ` ${formatCount(count, 'round', 'rounds')},`;
