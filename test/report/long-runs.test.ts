@@ -47,12 +47,12 @@ function* writeRounds(rounds: number, settings: Record<string, Json> = {}, heart
       at + 80,
     );
     if (heartbeats) {
-      const beat = `deadman#${round}`;
+      const call = `deadman#${round}`;
       const path = '/cancel_all_after';
-      yield write('call.intended', { call: beat, endpoint: `POST ${path}`, params: {}, purpose: 'keep-alive' }, '', at);
-      const sent = { call: beat, n: 1, method: 'POST', path, params: {}, digest: '', tokens: 1, epoch: 1, waitedMs: 0 };
+      yield write('call.intended', { call, endpoint: `POST ${path}`, params: {}, purpose: 'keep-alive' }, '', at);
+      const sent = { call, n: 1, method: 'POST', path, params: {}, digest: '', tokens: 1, epoch: 1, waitedMs: 0 };
       yield write('call.attempted', sent, '', at + 80);
-      yield write('call.settled', { ...settled, call: beat, result: {} }, '', at + 90);
+      yield write('call.settled', { ...settled, call, result: {} }, '', at + 90);
     }
     yield write('feed.read', { call: 'f', name: 'mid', value: `${64_000 + (round % 50)}`, at: at + 80 }, step, at + 80);
     yield write('step.ended', { verb: 'list_fills', id: 'seen', outcome: 'succeeded', attempts: 1 }, step, at + 90);

@@ -122,7 +122,7 @@ describe('an order that no step has used since it was placed', () => {
     expect(stale(place(), `finally:\n  - cancel: {mine: BTC-USD}\n${filled}`)).toEqual([]);
   });
 
-  it('is read too early where a cancel may have reached nobody, and by an undo', () => {
+  it('is read too early where a cancel may not have arrived, and by an undo', () => {
     const lost = '  - cancel: entry\n    catch: [{on: [transport], then: continue}]\n';
     expect(stale(place() + lost + NOTIFY('entry.filled'))).toEqual(['place entry.filled']);
     const undone = `${place()}    undo: [{notify: {to: ops, text: "\${entry.filled}"}}]\n`;

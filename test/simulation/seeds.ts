@@ -89,4 +89,5 @@ export const KEPT_SEEDS = [
   { seed: 600_045_769, was: 'an arming of a dead process arrived after the disarming, and fired' },
   { seed: 500_030_863, was: 'an order refused for the rate limit stayed a draft behind the end of its run' },
   { seed: 600_114_101, was: 'a disarming paused twice between two entries, and a replay had the second pause later' },
+  { seed: 600_175_996, was: 'what another program spent evenly was taken for the cost of a heartbeat' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

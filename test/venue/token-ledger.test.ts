@@ -256,25 +256,32 @@ describe('the cost of GET /orders, ten at first', () => {
   const five = (venue: Venue, count = 4, everyMs = 10) =>
     Array.from({ length: count }).reduce<Venue>((to, _, n) => to.orders(5, 3_000 + n * everyMs, 10), venue);
 
+  /** Requests that cost so much, one behind the other. */
+  const lone = (venue: Venue, ...costs: readonly number[]) =>
+    costs.reduce((to, tokens, n) => to.orders(tokens, 1_500 + n * 70), venue);
+  /** Three requests of 25, each answered so long after the answer before. */
+  const every = (venue: Venue, pauseMs: number, afterMs: number) =>
+    [1, 2, 3].reduce((to, n) => to.orders(25, 1_060 + n * pauseMs - afterMs, afterMs), venue);
+
   it('is held with what was learned, but for a cost that falls', () => {
     const venue = new Venue();
     const before = venue.ledger.report(2_000).used;
-    expect(venue.orders(25, 2_000).orders(25, 2_070).ledger.report(2_130).used - before).toBe(35);
-    const falls = new Venue();
-    expect(falls.orders(12, 2_000).orders(12, 2_070).ledger.report(2_130).used).toBe(24);
+    const thrice = (to: Venue, tokens: number) => [0, 1, 2].reduce((on, n) => on.orders(tokens, 2_000 + n * 70), to);
+    expect(thrice(venue, 25).ledger.report(2_200).used - before).toBe(45);
+    expect(thrice(new Venue(), 12).ledger.report(2_200).used).toBe(34);
     const low = five(new Venue());
     const used = low.ledger.report(3_100).used;
     expect([low.cost, low.orders(5, 3_100, 10).ledger.report(3_110).used - used]).toEqual([6, 6]);
   });
 
   it.each<[string, (venue: Venue) => Venue, number]>([
-    ['two requests in a row that ran alone', (venue) => venue.orders(25, 2_000).orders(25, 2_070), 25],
-    ['two that differ, by the lower', (venue) => venue.orders(40, 2_000).orders(25, 2_070), 25],
-    ['one', (venue) => venue.orders(25, 2_000), 10],
-    ['two with another between them', (venue) => venue.orders(25, 2_000).orders(10, 2_070).orders(25, 2_140), 10],
-    ['two in a row before which others had time', (venue) => venue.orders(25, 3_061).orders(25, 5_122), 10],
-    ['two in a row soon enough', (venue) => venue.orders(25, 3_000).orders(25, 5_000), 25],
-    ['as much as a burst', (venue) => venue.orders(1_200, 2_000).orders(1_200, 2_070), 10],
+    ['three equal requests in a row that ran alone', (venue) => lone(venue, 25, 25, 25), 25],
+    ['two', (venue) => lone(venue, 25, 25), 10],
+    ['three that differ', (venue) => lone(venue, 25, 25, 26), 10],
+    ['three with another between them', (venue) => lone(venue, 25, 25, 10, 25), 10],
+    ['three, each near the one before', (venue) => every(venue, 1_000, 940), 25],
+    ['three before which others had time', (venue) => every(venue, 1_001, 940), 10],
+    ['as much as a burst', (venue) => lone(venue, 1_200, 1_200, 1_200), 10],
     ['one of less than none', (venue) => venue.orders(-5, 2_000), 10],
   ])('is learned from %s, or not', (_, act, cost) => {
     expect(act(new Venue()).cost).toBe(cost);
@@ -287,6 +294,7 @@ describe('the cost of GET /orders, ten at first', () => {
         ['a', 0, 900],
         ['b', 1_000, 900 - spent],
         ['c', 2_000, 900 - 2 * spent],
+        ['d', 3_000, 900 - 3 * spent],
       ] as const) {
         ledger.hold(id, { endpoint: 'GET /orders', weight: 10, class: 'read' }, at);
         ledger.answered(id, remaining(left), at + 60);
@@ -315,7 +323,7 @@ describe('the cost of GET /orders, ten at first', () => {
     ledger.assume(7, 0);
     ledger.hold('a', { endpoint: 'POST /orders', weight: 1, class: 'read' }, at - 100);
     ledger.answered('a', remaining(900), at - 40);
-    for (const [n, id] of ['b', 'c'].entries()) {
+    for (const [n, id] of ['b', 'c', 'd'].entries()) {
       ledger.hold(id, { endpoint: 'GET /orders', weight: 10, class: 'read' }, at);
       ledger.answered(id, remaining(875 - 25 * n), at + afterMs);
     }

@@ -46,7 +46,7 @@ export interface BudgetBucket {
   readonly remaining?: number;
 }
 
-/** Tokens over time, for a drawing: a point for each request, until there are too many to be told apart. */
+/** Tokens over time, for a drawing: a point for each request, until there are too many to draw. */
 export interface SpentTokens {
   readonly at: number;
   readonly tokens: number;

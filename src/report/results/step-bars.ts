@@ -1,5 +1,5 @@
 /**
- * The bars of one lane of steps: one for each time that a step began, until there are too many to be told apart; then neighbours are
+ * The bars of one lane of steps: one for each time that a step began, until there are too many to draw; then neighbours are
  * merged, twice as many each time, so that a lane stays small however many rounds a loop has.
  */
 import type { StepOutcome } from '../../journal/entry.ts';

@@ -1,15 +1,15 @@
 /**
  * Learns the token cost of requests for which the document gives none (venue-api.md, Rate limit: "not shown"): at first the
- * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. Two readings in a row raise a cost, to
- * the lower of them: what another program on the address spends between two headers reads as the cost of our request. Believed
- * at once, such a reading made heartbeats so dear that the switch fired for want of tokens; meanwhile the excess counts as use by
+ * profile's figure, then the change of X-RateLimit-Remaining around requests that ran alone. Three equal readings in a
+ * row raise a cost: what another program on the address spends between two headers reads as the cost of our request. Believed at
+ * once, such a reading made heartbeats so dear that the switch fired for want of tokens; meanwhile the excess counts as use by
  * others, so the limit holds. Three readings in a row lower a cost, to the highest that all three allow.
  */
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { CATALOGUE, type Endpoint, type EndpointName } from '../catalogue.ts';
 
-/** Readings in a row before a cost is lowered: one alone may be of a window that began anew. */
-const READINGS_TO_LOWER = 3;
+/** Readings in a row before a cost is changed: one alone may be of a window that began anew, or of what others spent. */
+const READINGS_TO_CHANGE = 3;
 
 /** An endpoint of the catalogue or a read that the profile declares. */
 export type CostedEndpoint = EndpointName | `GET ${string}`;
@@ -18,8 +18,9 @@ interface Learned {
   cost: number | undefined;
   candidate: number;
   readings: number;
-  /** Tokens of the reading before, where they were more than the cost. */
-  higher: number | undefined;
+  /** Tokens of the readings before, where they were equal and more than the cost, and how many they are. */
+  higher: number;
+  raises: number;
 }
 
 export type SavedCosts = readonly (readonly [
@@ -28,7 +29,8 @@ export type SavedCosts = readonly (readonly [
   candidate: number,
   readings: number,
   /** Absent in older texts. */
-  higher?: number | null,
+  higher?: number,
+  raises?: number,
 ])[];
 
 export class LearnedCosts {
@@ -57,35 +59,36 @@ export class LearnedCosts {
   observe(endpoint: CostedEndpoint, spent: number, most: number): boolean {
     // A header that has not moved says nothing: some venues make it anew only once in a while.
     if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 1) return false;
-    const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0, higher: undefined };
+    const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0, higher: 0, raises: 0 };
     this.learned.set(endpoint, known);
     const cost = this.costFor(endpoint);
-    const before = known.higher;
-    known.higher = spent > cost ? spent : undefined;
+    known.raises = spent <= cost ? 0 : spent === known.higher ? known.raises + 1 : 1;
+    known.higher = spent;
     known.readings = most > cost ? 0 : known.readings + 1;
     known.candidate = known.readings === 1 ? most : Math.max(known.candidate, most);
-    const raised = known.higher === undefined || before === undefined ? undefined : Math.min(known.higher, before);
-    if (raised === undefined && known.readings < READINGS_TO_LOWER) return false;
-    known.cost = raised ?? known.candidate;
+    const isRaised = known.raises === READINGS_TO_CHANGE;
+    if (!isRaised && known.readings < READINGS_TO_CHANGE) return false;
+    known.cost = isRaised ? spent : known.candidate;
     known.readings = 0;
-    known.higher = undefined;
+    known.raises = 0;
     return true;
   }
 
   save(): SavedCosts {
-    return [...this.learned].map(([endpoint, { cost, candidate, readings, higher }]) => [
+    return [...this.learned].map(([endpoint, { cost, candidate, readings, higher, raises }]) => [
       endpoint,
       cost ?? null,
       candidate,
       readings,
-      higher ?? null,
+      higher,
+      raises,
     ]);
   }
 
   restore(saved: SavedCosts): void {
     this.learned.clear();
-    for (const [endpoint, cost, candidate, readings, higher] of saved) {
-      this.learned.set(endpoint, { cost: cost ?? undefined, candidate, readings, higher: higher ?? undefined });
+    for (const [endpoint, cost, candidate, readings, higher = 0, raises = 0] of saved) {
+      this.learned.set(endpoint, { cost: cost ?? undefined, candidate, readings, higher, raises });
     }
   }
 }
