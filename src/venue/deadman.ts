@@ -46,7 +46,7 @@ export interface DeadmanState {
   readonly changedByStepAt?: number | undefined;
   /** A step disarmed it, or may have. */
   readonly removed?: boolean | undefined;
-  /** While it is armed: an earlier request may have armed it, so a refusal of the later ones does not show it off. */
+  /** An earlier request may have armed it, so a refusal of the later ones does not show it off. */
   readonly mayBeArmed?: boolean | undefined;
 }
 
@@ -280,7 +280,8 @@ function applyEvent(state: DeadmanState, event: DeadmanEvent): DeadmanStep {
             `it is not known how long no process was there; the switch fires after ${formatSpan(state.timeoutMs)} and may have fired`,
           );
     case 'RECONCILED':
-      return withoutAlarms(state.status === 'assumed_fired' ? { ...clearSwitch(state), status: 'off' } : state);
+      // It may be armed all the same: what is refused next does not show it off.
+      return withoutAlarms(state.status === 'assumed_fired' ? { ...clearSwitch(state), mayBeArmed: true } : state);
     case 'TIME':
       return withoutAlarms(state);
     default:
@@ -315,7 +316,7 @@ function applyArmSent(state: DeadmanState, { market, timeoutMs }: DeadmanEvent &
   return {
     ...state,
     status: first ? 'arming' : state.status,
-    mayBeArmed: first ? state.status === 'unknown' : state.mayBeArmed,
+    mayBeArmed: first ? state.status === 'unknown' || state.mayBeArmed : state.mayBeArmed,
     market,
     timeoutMs: first ? timeoutMs : state.timeoutMs,
     inFlight: state.inFlight + 1,

@@ -142,6 +142,12 @@ describe('a gap', () => {
     const { state } = fold([{ type: 'RECONCILED', at: 72_000 }, ...arm(73_000, 73_100)], gone);
     expect([state.status, allowsOrders(state, 73_200), findArmedUntil(state)]).toEqual(['armed', true, 133_000]);
   });
+  it('may be armed all the same: what is refused then does not show it off', () => {
+    const gone = fold([{ type: 'TIME', at: 70_000 }], armed()).state;
+    const sent: DeadmanEvent = { type: 'ARM_SENT', at: 73_000, market: 'BTC-USD', timeoutMs: 60_000 };
+    const refused: DeadmanEvent = { type: 'ARM_FAILED', at: 73_100, sentAt: 73_000, certain: true };
+    expect(fold([{ type: 'RECONCILED', at: 72_000 }, sent, refused], gone).state.status).toBe('unknown');
+  });
   it('is also shown by a read that finds nothing, unless it was sent before the switch was armed', () => {
     expect(fold([{ type: 'READ', at: 1_300, sentAt: 1_100, record: null }], armed()).state.status).toBe('armed');
     expect(fold([{ type: 'READ', at: 1_400, sentAt: 1_300, record: null }], armed())).toMatchObject({
