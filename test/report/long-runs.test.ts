@@ -71,7 +71,7 @@ describe('a report of a long run', () => {
   it.each([
     ['the page', () => new RunPageFold(), 330_000],
     ['the HTML file', () => new HtmlFold(), 660_000],
-  ] as const)('of %s keeps nothing of most rounds', (_name, begin, most) => {
+  ] as const)('of %s keeps nothing of most rounds', { tags: ['long'] }, (_name, begin, most) => {
     const whole = begin();
     let rounds = 0;
     // Heartbeats between the reads: neighbours of one kind are not next to each other.
@@ -107,7 +107,7 @@ describe('a report of a long run', () => {
     expect([Math.min(...columns.slice(1)), Math.max(...columns)]).toEqual([300, 300]);
   });
 
-  it('has the tokens of each span as if all requests were kept', () => {
+  it('has the tokens of each span as if all requests were kept', { tags: ['long'] }, () => {
     const rounds = 30_000;
     const document = fold(new BudgetFold(), writeRounds(rounds)).document();
     const spans = Math.ceil((rounds * ROUND_MS) / document.bucketMs);

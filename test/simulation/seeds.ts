@@ -90,5 +90,8 @@ export const KEPT_SEEDS = [
   { seed: 500_030_863, was: 'an order refused for the rate limit stayed a draft behind the end of its run' },
   { seed: 600_114_101, was: 'a disarming paused twice between two entries, and a replay had the second pause later' },
   { seed: 600_175_996, was: 'what another program spent evenly was taken for the cost of a heartbeat' },
-  { seed: 600_356_402, was: 'a switch that was taken for fired, and was armed, was left where arming it again was refused' },
+  {
+    seed: 600_356_402,
+    was: 'a switch that was taken for fired, and was armed, was left where arming it again was refused',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
