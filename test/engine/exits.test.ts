@@ -65,6 +65,6 @@ async function holdExits(first: number, count: number): Promise<void> {
 }
 
 describe('an exit never opens the opposite position', () => {
-  it('in 70 drawn markets', () => holdExits(1000, 70));
+  it('in 40 drawn markets', () => holdExits(1000, 40));
   it('in 400 drawn markets', { tags: ['long'], timeout: 300_000 }, () => holdExits(2000, 400));
 });

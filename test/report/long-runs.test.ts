@@ -83,7 +83,7 @@ describe('a report of a long run', () => {
     }
   });
 
-  it('counts every round, and draws the lane to its end', () => {
+  it('counts every round, and draws the lane to its end', { tags: ['long'] }, () => {
     const rounds = 20_000;
     const { steps, requests, tokens, endedAt = 0 } = fold(new RunPageFold(), writeRounds(rounds)).document();
     const [repeat, seen] = steps;
@@ -101,7 +101,7 @@ describe('a report of a long run', () => {
     expect(tokens).toMatchObject({ used: 5 * rounds, requests: rounds, peak: 300, leastRemaining: 0 });
   });
 
-  it('shows no more tokens in a window than were spent in one', () => {
+  it('shows no more tokens in a window than were spent in one', { tags: ['long'] }, () => {
     const { tokens } = fold(new RunPageFold(), writeRounds(30_000)).document();
     const columns = computeTokenColumns(tokens.spent, tokens.windowMs, 0, 30_000 * ROUND_MS, 800);
     expect([Math.min(...columns.slice(1)), Math.max(...columns)]).toEqual([300, 300]);
