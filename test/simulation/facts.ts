@@ -140,8 +140,8 @@ export class Facts {
   }
 
   /**
-   * Whether an order was shown as cancelled for an instant while another program amended it. To a run without an amend of its own that
-   * is the end of the order.
+   * Whether an order was shown as cancelled for an instant while another program amended it. A run that has not amended it takes
+   * that for its end.
    */
   wasHidden({ id, history }: BookedOrder): boolean {
     if (!history.slice(0, -1).some(({ status }) => status === 'canceled')) return false;

@@ -172,7 +172,7 @@ function writeOrders(orders: readonly OrderLife[]): Html | undefined {
   );
 }
 
-/** Of an order with very many transitions, such as one that is amended every second, the first and the last. */
+/** Keeps the first and the last transitions of an order that has very many, such as one that is amended every second. */
 function writeLife(moves: OrderLife['moves']): readonly Html[] {
   const between = moves.length - MOST_MOVES;
   if (between <= 0) return moves.map(writeMove);
