@@ -19,6 +19,7 @@ import type { Entry, JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
+import { recognizeKills } from '../../src/journal/shared/account-guard.ts';
 import type { HeldLease } from '../../src/journal/shared/lease.ts';
 import type { KillEvent, KillOrder, Mailbox } from '../../src/journal/shared/shared.ts';
 import { type JournalStore, type StoredEntry, StoreError } from '../../src/journal/store.ts';
@@ -53,8 +54,8 @@ export interface Ground {
   readonly mailbox: Mailbox;
   /** The kill in force; `wasBefore`: which kills were given before a run began. */
   readonly killed: (wasBefore?: (kill: KillEvent) => boolean) => Promise<KillOrder | undefined>;
-  /** Reads the kills so far: which a kill is one of. */
-  readonly recallKills: () => Promise<(kill: KillEvent) => boolean>;
+  /** Names the kills so far. */
+  readonly listKills: () => Promise<readonly string[]>;
   /** Called with each entry as it is written; `aheadMs`: how far the run's clock is ahead of the venue's. */
   readonly told: (entry: Entry, aheadMs: number) => void;
   /** From now on a run renews no switch in its process. */
@@ -77,6 +78,17 @@ export interface Host {
   readonly barrier: CancelAllBarrier;
   /** The wall clock was adjusted. */
   readonly onWallMoved: (listener: () => void) => void;
+}
+
+/** A start of a run in a process; one that was frozen goes on with its own while the next process has another. */
+interface Start extends Host {
+  /** Names of the kills that were given before the run began: its first entry has them. */
+  readonly killsBefore: readonly string[];
+  /** The kill in force for it as it starts. */
+  readonly killed: KillOrder | undefined;
+  readonly readKill: () => Promise<KillOrder | undefined>;
+  /** Whether its process has read a kill that counts for it. */
+  readonly bar: { isUp: boolean };
 }
 
 /** How a run comes to its end in a process: with its own, or with a disk that takes nothing more. */
@@ -102,9 +114,6 @@ export class WorldRun {
   askedAgain = false;
   private readonly ground: Ground;
   private starts = 0;
-  /** Whether its process has read a kill that counts for it. */
-  private isBarred = false;
-  private wasBefore: (kill: KillEvent) => boolean = () => true;
   private cancel: ((by: string) => void) | undefined;
 
   constructor(ground: Ground, name: string, shape: Shape) {
@@ -150,13 +159,9 @@ export class WorldRun {
     const lines = this.ground.protocol.read?.(this.lines) ?? this.lines;
     this.result = undefined;
     this.starts += 1;
-    this.isBarred = false;
     host.ledger.take(this.name);
-    const [first] = lines;
-    // Its first entry names them.
-    if (first === undefined) this.wasBefore = await this.ground.recallKills();
-    const killed = await this.readKill();
-    return lines.length === 0 ? () => this.begin(host, killed) : this.takeUp(host, lines, killed);
+    const start = await this.makeStart(host, lines);
+    return lines.length === 0 ? () => this.begin(start) : this.takeUp(start, lines);
   }
 
   /** A person cancels it, where it is under way. */
@@ -164,12 +169,18 @@ export class WorldRun {
     this.cancel?.(by);
   }
 
-  private readKill(): Promise<KillOrder | undefined> {
-    return this.ground.protocol.forgetsReleased ? this.ground.killed() : this.ground.killed(this.wasBefore);
+  private async makeStart(host: Host, lines: readonly StoredEntry[]): Promise<Start> {
+    const { killed, listKills, protocol } = this.ground;
+    const first = lines[0] === undefined ? undefined : readEntry(lines[0]);
+    const known = first?.type === 'run.started' ? first.data.killsBefore : undefined;
+    const killsBefore = known ?? (await listKills());
+    const wasBefore = recognizeKills(killsBefore);
+    const readKill = () => (protocol.forgetsReleased ? killed() : killed(wasBefore));
+    return { ...host, killsBefore, killed: await readKill(), readKill, bar: { isUp: false } };
   }
 
-  private begin(host: Host, killed: KillOrder | undefined): Promise<UnderWay> {
-    const { process } = host;
+  private begin(start: Start): Promise<UnderWay> {
+    const { process, killsBefore } = start;
     const { profile, scenario } = this.ground;
     const { bounds } = scenario;
     return new Promise((resolve, reject) => {
@@ -178,7 +189,7 @@ export class WorldRun {
           const startedAt = process.clock.now();
           const clock = new RunClock(process.clock, startedAt);
           const tracker = new OrderTracker({ absenceHorizonMs: this.setup.absenceHorizonMs });
-          const parts = this.parts(host, clock, tracker, []);
+          const parts = this.parts(start, clock, tracker, []);
           const setup = { ...this.setup, startedAt };
           parts.log.append('run.started', {
             runbook: setup.runbook.name,
@@ -192,11 +203,12 @@ export class WorldRun {
             settings: { ...writeProfileSettings(profile), absenceHorizonMs: setup.absenceHorizonMs } as JsonObject,
             engine: 'simulation',
             account: ACCOUNT,
+            killsBefore,
             ...(bounds === undefined || this.name !== 'run' ? {} : { bounds }),
           });
-          const venue = this.port(this.client(host, parts), process);
+          const venue = this.port(this.client(start, parts), process);
           const running = this.started(setup, { venue, clock, log: parts.log, notifier: { send() {} } }, process);
-          resolve(this.underWay(host, running, parts, killed, undefined));
+          resolve(this.underWay(start, running, parts, undefined));
         } catch (error) {
           reject(error as Error);
         }
@@ -204,12 +216,8 @@ export class WorldRun {
     });
   }
 
-  private async takeUp(
-    host: Host,
-    lines: readonly StoredEntry[],
-    killed: KillOrder | undefined,
-  ): Promise<() => Promise<UnderWay>> {
-    const { process } = host;
+  private async takeUp(start: Start, lines: readonly StoredEntry[]): Promise<() => Promise<UnderWay>> {
+    const { process } = start;
     const { profile, protocol } = this.ground;
     const entries = [...readLines(lines)];
     const aheadMs = entries.findLast((entry) => entry.type === 'clock.adjusted')?.data.wallAheadMs ?? 0;
@@ -219,7 +227,7 @@ export class WorldRun {
       { at: process.clock.now() - aheadMs, mono: process.clock.monotonic(), boot: process.boot },
     );
     const clock = new RunClock(process.clock, leftAt.at + away.ms);
-    const gate = this.gate(host, new OrderTracker());
+    const gate = this.gate(start, new OrderTracker());
     const playback = new Playback(entries, {
       markets: profile.markets,
       absenceHorizonMs: this.setup.absenceHorizonMs,
@@ -227,8 +235,8 @@ export class WorldRun {
       observe: (entry) => gate.apply(entry),
     });
     gate.useBook(playback.log.tracker);
-    const parts = this.parts(host, clock, playback.log.tracker, lines, gate);
-    const client = this.client(host, parts);
+    const parts = this.parts(start, clock, playback.log.tracker, lines, gate);
+    const client = this.client(start, parts);
     const [first] = entries as [Entry & { type: 'run.started' }];
     const { venue, clock: playedClock, log } = playback;
     const setup = { ...this.setup, startedAt: first.data.startedAt };
@@ -246,23 +254,17 @@ export class WorldRun {
           continueCall: protocol.continueCall?.(client) ?? ((call, attempts) => client.continueCall(call, attempts)),
         });
         void parts.writer.flush().catch(() => {});
-        resolve(this.underWay(host, running, parts, killed, aheadMs));
+        resolve(this.underWay(start, running, parts, aheadMs));
       });
     return () => new Promise(takeOver);
   }
 
-  private underWay(
-    host: Host,
-    running: RunningRun,
-    parts: Parts,
-    killed: KillOrder | undefined,
-    knownAheadMs: number | undefined,
-  ): UnderWay {
+  private underWay(start: Start, running: RunningRun, parts: Parts, knownAheadMs: number | undefined): UnderWay {
     const { writer, gate } = parts;
-    host.gates.add(gate);
+    start.gates.add(gate);
     const standing = { over: false };
     this.cancel = (by) =>
-      host.process.clock.arrive(() => {
+      start.process.clock.arrive(() => {
         if (standing.over) return;
         parts.log.append('operator.acted', { command: 'cancel', by }, '', by);
         running.command({ command: 'cancel', by });
@@ -270,11 +272,11 @@ export class WorldRun {
     const end = () => {
       standing.over = true;
       this.cancel = undefined;
-      host.gates.delete(gate);
-      this.addTo(host.ledger, parts);
+      start.gates.delete(gate);
+      this.addTo(start.ledger, parts);
     };
     running.settled().then(end, end);
-    const start = this.starts;
+    const number = this.starts;
     const settled = running.settled().then(async (result): Promise<Ended> => {
       try {
         await writer.close();
@@ -283,13 +285,13 @@ export class WorldRun {
         throw error;
       }
       // A process that was frozen has no say any more in how the run ends.
-      if (start === this.starts) this.result = result;
+      if (number === this.starts) this.result = result;
       return { kind: 'ended' };
     });
-    const ended = host.canFill ? Promise.race([settled, this.watchStore(host, running, parts, standing)]) : settled;
+    const ended = start.canFill ? Promise.race([settled, this.watchStore(start, running, parts, standing)]) : settled;
     ended.catch(() => {});
-    this.lookOutside(host, running, parts, killed, standing);
-    this.compareClocks(host, running, parts, knownAheadMs, standing);
+    this.lookOutside(start, running, parts, standing);
+    this.compareClocks(start, running, parts, knownAheadMs, standing);
     return { ended };
   }
 
@@ -387,9 +389,9 @@ export class WorldRun {
     return { clock, gate, writer, log };
   }
 
-  private client(host: Host, { log, gate, writer, clock }: Parts): VenueClient {
+  private client(start: Start, { log, gate, writer, clock }: Parts): VenueClient {
     const { profile, protocol } = this.ground;
-    const { process, lease, session, budget, barrier } = host;
+    const { process, lease, session, budget, barrier, readKill, bar } = start;
     const flush = () => writer.flush();
     const parts: ClientParts = {
       profile,
@@ -419,12 +421,12 @@ export class WorldRun {
       session,
       lease: noteAsked(process, protocol.lease?.(lease) ?? lease),
       readKillSwitch: async () => {
-        if (protocol.deaf !== true && (await this.readKill()) !== undefined) this.isBarred = true;
+        if (protocol.deaf !== true && (await readKill()) !== undefined) bar.isUp = true;
         return true;
       },
       forbidden: (protective) => {
         process.noteAsked('kill switch');
-        return this.isBarred && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined;
+        return bar.isUp && !protective ? 'KILL_SWITCH_ENGAGED: by the simulation' : undefined;
       },
       crashPoints: { reached: (point, call) => void process.reached(point, call.endpoint) },
     };
@@ -455,17 +457,15 @@ export class WorldRun {
 
   /** As the command line does: looks five times a second whether the kill switch is engaged and what people asked of the run, and before the run goes on. */
   private lookOutside(
-    host: Host,
+    { process, killed, readKill, bar }: Start,
     running: RunningRun,
     { log }: Parts,
-    killed: KillOrder | undefined,
     standing: { readonly over: boolean },
   ): void {
     const { scenario, protocol, mailbox } = this.ground;
-    const { process } = host;
     const { clock } = process;
     const kill = (order: KillOrder) => {
-      this.isBarred = true;
+      bar.isUp = true;
       clock.arrive(() => {
         if (standing.over) return;
         log.append('operator.acted', { command: 'kill', by: order.by, reason: order.reason }, '', order.by);
@@ -478,7 +478,7 @@ export class WorldRun {
     if (!people && (killed !== undefined || scenario.killAfterMs === undefined)) return;
     let heard = killed !== undefined;
     const look = async () => {
-      const order = heard ? undefined : await this.readKill();
+      const order = heard ? undefined : await readKill();
       if (order !== undefined) {
         heard = true;
         kill(order);

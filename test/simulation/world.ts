@@ -21,7 +21,7 @@ import type { Transport } from '../../src/gateway/transport.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { OrderTracker, type TrackedOrder } from '../../src/journal/orders.ts';
 import { readLines } from '../../src/journal/reading.ts';
-import { listKills, recognizeKills } from '../../src/journal/shared/account-guard.ts';
+import { listKills } from '../../src/journal/shared/account-guard.ts';
 import { type HeldLease, takeLease } from '../../src/journal/shared/lease.ts';
 import { openSharedMemory } from '../../src/journal/shared/memory.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
@@ -162,7 +162,7 @@ class World {
       mailbox: this.shared.mailbox,
       price: (market) => this.simulator.feed('mid', market)?.value,
       killed: (wasBefore) => this.shared.killSwitch.engaged(ACCOUNT, wasBefore),
-      recallKills: async () => recognizeKills(await listKills(this.shared.killSwitch, ACCOUNT)),
+      listKills: () => listKills(this.shared.killSwitch, ACCOUNT),
       told: (entry, aheadMs) => this.told(entry, aheadMs),
       stoppedGuarding: (run, epoch) => void this.unguarded.push({ run, epoch, at: this.clock.now() }),
     };
