@@ -170,6 +170,8 @@ class Path {
         if (this.snapshot.value !== record.data.outcome)
           throw this.departs(record, `the run ends ${record.data.outcome}`);
         break;
+      case 'run.residual':
+        break;
       default:
         record satisfies never;
     }
@@ -617,7 +619,8 @@ class Path {
 
   /** Whether the steps left more than declared: then `on_error` follows, and nothing is undone. */
   private leavesTooMuch(): boolean {
-    if (this.caller !== undefined) return this.caller.end?.data.error?.kind === 'unprotected_position';
+    // Its `on_error` may fail with another error, which is then that of the caller's step.
+    if (this.caller !== undefined) return this.records.some(({ type, step }) => type === 'run.residual' && step === '');
     return this.segment().some(({ type, data }) => type === 'run.moved' && WANTED[data.event] === 'unprotected');
   }
 

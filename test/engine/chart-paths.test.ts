@@ -119,6 +119,39 @@ describe('a journal', async () => {
   });
 });
 
+describe('a called runbook', () => {
+  const inner = `runbook: inner
+dsl: 1
+leaves: {position: none}
+vars: {n: {type: integer, init: 0}}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01}
+on_error:
+  - assert: n > 0
+finally:
+  - set: {n: 2}
+`;
+  const outer = `runbook: case
+dsl: 1
+leaves: {position: open, because: the case asks about the runbook that it calls}
+steps:
+  - call: {runbook: inner, with: {}}
+`;
+
+  it('that leaves too much, and fails with another error in its on_error, is a path: drawn 777071', async () => {
+    const loaded = loadedFrom({ file: 'case.yaml', text: outer }, () => ({ file: 'inner.yaml', text: inner }));
+    const config = { markets: { 'BTC-USD': { tick: '1', lot: '0.0001', min_size: '0.0001', start: '64000' } } };
+    const { entries } = await perform({ loaded, inputs: {}, config });
+    const errors = entries.flatMap(({ type, data }) => (type === 'step.ended' && data.error ? [data.error.kind] : []));
+    expect(errors).toEqual(['assertion', 'assertion']);
+    expect(findDeparture(loaded.runbook, entries)).toBeUndefined();
+    // Without the entry that says so its steps have succeeded, and no `on_error` follows.
+    const kept = entries.filter(({ type, step }) => type !== 'run.residual' || step === '');
+    expect(kept).toHaveLength(entries.length - 1);
+    expect(findDeparture(loaded.runbook, kept)).toBeDefined();
+  });
+});
+
 describe('a parallel step', () => {
   const head = 'runbook: case\ndsl: 1\nvars: {n: {type: integer, init: 0}}\nsteps:\n';
 

@@ -13,6 +13,7 @@ type Kind =
   | 'step.ended'
   | 'run.moved'
   | 'run.ended'
+  | 'run.residual'
   | 'call.intended';
 
 /** An entry of the journal, as far as the chart knows of it. */
@@ -36,6 +37,7 @@ const KINDS: ReadonlySet<string> = new Set([
   'step.ended',
   'run.moved',
   'run.ended',
+  'run.residual',
 ]);
 
 export function takeRecords(entries: readonly Entry[]): readonly JournalRecord[] {
@@ -104,9 +106,11 @@ export function gatherCalls(
     const inside: JournalRecord[] = [];
     for (const each of records.slice(index + 1)) {
       if (isEndOf(each, record.step) && each.path === record.path) break;
-      if (!own.test(each.path) || each.type === 'call.intended') continue;
+      // What it left is told of the step that calls it, as what the run left is told of no step.
+      const isLeft = each.type === 'run.residual' && each.path.replace(/~\d+$/, '') === record.path;
+      if (!(isLeft || own.test(each.path)) || each.type === 'call.intended') continue;
       taken.add(each);
-      const path = each.path.replace(own, '');
+      const path = isLeft ? '' : each.path.replace(own, '');
       inside.push({ ...each, path, step: toStatic(path) });
     }
     return [{ ...record, inside }];
