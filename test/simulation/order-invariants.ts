@@ -2,6 +2,7 @@
 import { type Decimal, decimal } from '../../src/base/decimal.ts';
 import { PROTECTIVE_FLUSH_MS } from '../../src/gateway/client.ts';
 import { maySkipJournal } from '../../src/gateway/send-checks.ts';
+import { type EndpointName, getAction } from '../../src/venue/catalogue.ts';
 import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
 import { getExposure } from '../../src/venue/order/life.ts';
@@ -10,6 +11,7 @@ import type { VenueCall } from '../../src/venue/port.ts';
 import { isTerminalStatus } from '../../src/venue/records.ts';
 import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';
+import type { Sent } from './process-transport.ts';
 import type { RunTold } from './world.ts';
 
 /** Orders that worked at the venue while a `cancel_all` step said that none is left. */
@@ -84,6 +86,19 @@ function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): I
   }
 }
 
+/**
+ * Whether a cancel left as its process went on, whose wait for the attempt was over by then, and the process died before the disk had
+ * that attempt.
+ */
+function isLostWithStop({ happened }: Facts, { endpoint, life, at }: Sent): boolean {
+  const { stops, lives, scenario } = happened;
+  // Only the first process is stopped so.
+  if (life !== 1 || getAction(endpoint as EndpointName) !== 'cancel') return false;
+  const [first] = lives;
+  const hasDied = first?.how === 'dies' && first.endedAt <= at + scenario.commitMs;
+  return hasDied && stops.some(({ from, until }) => until === at && until - from >= PROTECTIVE_FLUSH_MS);
+}
+
 /** Whether a stop was left working as one that covers what the run holds, and the venue's books show such a position. */
 function isKeptStop(facts: Facts, run: RunTold, stop: Facts['own'][number]): boolean {
   const isTold = run.entries.some(
@@ -140,7 +155,7 @@ export const ORDER_INVARIANTS = {
           ({ entry, intended: { data } }) =>
             maySkipJournal(data as unknown as VenueCall) && request.at - facts.at(entry) >= PROTECTIVE_FLUSH_MS,
         );
-        if (isLate) continue;
+        if (isLate || isLostWithStop(facts, request)) continue;
         const isHeartbeat = own.some(({ intended: { data } }) => data.purpose === 'keep-alive');
         if (durable.length <= (isHeartbeat ? 0 : before))
           yield `life ${request.life} sent ${request.endpoint} ${JSON.stringify(request.params)} with no durable attempt of it`;

@@ -94,4 +94,6 @@ export const KEPT_SEEDS = [
     seed: 600_356_402,
     was: 'a switch that was taken for fired, and was armed, was left where arming it again was refused',
   },
+  { seed: 600_199_738, was: 'a world forgot which kills were given before a run began on the disk' },
+  { seed: 600_505_277, was: 'a cancel was to wait for its attempt although its process had slept through that wait' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
