@@ -266,11 +266,14 @@ export class Facts {
   }
 }
 
-/** Whether a run renews its switch no more from an entry on: one that halts, or leaves it armed, may have readings to wait for before it ends. */
+/**
+ * Whether a run renews its switch no more from an entry on: one that halts, or leaves it armed, may have readings to wait for before it
+ * ends. One that has halted renews nothing when it is resumed either: it only settles what is in doubt, and places nothing.
+ */
 export function stopsGuarding(entry: Entry, { deadman }: Shape): boolean {
   if (entry.type !== 'run.moved') return entry.type === 'run.ended';
   const { to } = entry.data;
-  return to === 'halted' || (deadman?.onExit === 'leave_armed' && to.startsWith('exiting'));
+  return to === 'halted' || to === 'settling' || (deadman?.onExit === 'leave_armed' && to.startsWith('exiting'));
 }
 
 /** A call's name is its own within its run. */
