@@ -95,6 +95,19 @@ function* exceededTogether({ happened, intents, own }: Facts): Iterable<string> 
     yield 'an order was sent although a limit depends on what is not known to be held';
 }
 
+/**
+ * Whether a run halted only when it had disarmed its switch for its end: it reads behind that what became of its orders. Then nothing is
+ * left that could stay armed.
+ */
+function haltsBehindExit({ entries }: RunTold): boolean {
+  const moves = entries.filter((entry) => entry.type === 'run.moved');
+  const [before, halted] = moves.slice(moves.findLastIndex(({ data }) => data.event === 'HALTED') - 1);
+  if (before === undefined || !/^(?:exiting|settling)/.test(halted?.data.from ?? '')) return false;
+  return entries.some(
+    (entry) => entry.type === 'deadman.moved' && entry.seq > before.seq && entry.data.event === 'disarmed',
+  );
+}
+
 /** Orders that left although a kill was in force for their run, and runs that it did not end. */
 function* findSentBehindKill(facts: Facts): Iterable<string> {
   const { killedAt, releasedAt = Number.POSITIVE_INFINITY, sent, runs, lives, stops } = facts.happened;
@@ -276,7 +289,7 @@ export const ACCOUNT_INVARIANTS = {
       const working = guarded.tracker.unfinished().filter(({ snapshot }) => isWorking(snapshot.state));
       const isForStops = working.length > 0 && working.every(({ intent }) => /^stop_|^take_profit/.test(intent.type));
       const left =
-        (outcome === 'halted' && error?.step !== 'deadman' && !hasTried && !isForStops) ||
+        (outcome === 'halted' && error?.step !== 'deadman' && !hasTried && !isForStops && !haltsBehindExit(guarded)) ||
         (outcome !== 'halted' && deadman.onExit === 'leave_armed');
       if (left && last === 'disarmed') yield `the run ${outcome} and disarmed the switch that it was to leave armed`;
     },

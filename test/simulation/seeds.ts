@@ -97,4 +97,8 @@ export const KEPT_SEEDS = [
   { seed: 600_199_738, was: 'a world forgot which kills were given before a run began on the disk' },
   { seed: 600_505_277, was: 'a cancel was to wait for its attempt although its process had slept through that wait' },
   { seed: 600_196_682, was: 'a run that had halted was to renew its switch when it was resumed' },
+  {
+    seed: 600_418_101,
+    was: 'a run that had disarmed its switch for its end, and halted behind that, was to leave it armed',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
