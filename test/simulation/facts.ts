@@ -122,6 +122,16 @@ export class Facts {
     );
   }
 
+  /** Whether a byte of an order may have reached the venue, whatever its journal says. */
+  mayHaveArrived({ terms }: Intent): boolean {
+    return this.happened.sent.some(
+      ({ endpoint, params, reply }) =>
+        endpoint === 'POST /orders' &&
+        params['client_order_id'] === terms.clientOrderId &&
+        !(reply?.kind === 'failure' && !reply.sent),
+    );
+  }
+
   /** The position of the entry with which the call of an attempt ended; 0 where it has none. */
   positionOfEnd(attempt: Attempt | undefined): number {
     const ended = this.settled.find(({ intended }) => intended === attempt?.intended);

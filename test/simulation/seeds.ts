@@ -101,4 +101,9 @@ export const KEPT_SEEDS = [
     seed: 600_418_101,
     was: 'a run that had disarmed its switch for its end, and halted behind that, was to leave it armed',
   },
+  {
+    seed: 600_209_292,
+    was: 'an exit went on where no byte had left, behind one proven absent: only the oracle counted both',
+  },
+  { seed: 600_409_853, was: 'the same, behind one whose connection broke' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
