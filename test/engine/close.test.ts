@@ -357,6 +357,12 @@ describe('while it is unknown what became of its market order', () => {
     return play(LONG + stop + CLOSE, { config: { markets, faults, visibilityLagMs: { min: lag, max: lag } } });
   }
   const ODD = { do: 'error', error: 'SOMETHING_ODD' } as const;
+  /** What becomes of those of the market orders; the first one opens. */
+  const fail = (call: string, what: 'lost_before' | 'refused'): FaultRule => ({
+    on: 'POST /orders',
+    when: { type: 'market', call },
+    do: what,
+  });
 
   it.each([
     ['was refused in unknown words', ODD],
@@ -404,6 +410,23 @@ describe('while it is unknown what became of its market order', () => {
       'market short closed',
     ]);
     expect([played.report.outcome, isFlat(played)]).toEqual(['succeeded', true]);
+  });
+
+  it.each<[string, number, number, FaultRule[]]>([
+    ['that is absent too', 2, 0.1, [fail('2+', 'lost_before')]],
+    ['of which no byte left is tried again', 5, 0, [fail('2', 'lost_before'), fail('3-5', 'refused')]],
+    [
+      'is as absent behind one of which no byte left',
+      4,
+      0.1,
+      [fail('2', 'lost_before'), fail('3-4', 'refused'), fail('5+', 'lost_before')],
+    ],
+  ])('is sent once more when it is proven absent: one %s', async (_what, exits, left, faults) => {
+    const played = await play(LONG + SIZED + CLOSE, { config: { faults } });
+    const sent = played.books.requests.filter(
+      ({ params }) => params['type'] === 'market' && params['side'] === 'short',
+    );
+    expect([sent.length, Number(played.report.residual[0]?.size ?? 0)]).toEqual([exits, left]);
   });
 
   it('leaves the position under its stop where that happens again and again', async () => {
