@@ -104,6 +104,22 @@ describe('an order whose POST got no answer', () => {
     expect(arrived(performance)).toBe(1);
   });
 
+  it.each([
+    ['is not called absent', 'lost_before', 'halted', 0],
+    ['is found', 'lost_after', 'succeeded', 1],
+  ] as const)('%s where its look-ups show every order of the market', async (_, what, outcome, orders) => {
+    const resting = [{ market: 'BTC-USD', side: 'long', size: '0.1', price: '50000', agoMs: 0 }] as const;
+    const performance = await performed(RESENT, (rows) => rows, {
+      ...CONFIG,
+      account: { resting },
+      surprises: { lookups: 'all' },
+      faults: [{ on: 'POST /orders', when: { call: 1 }, do: what }],
+    });
+    const posts = performance.books.requests.filter(({ method, path }) => `${method} ${path}` === 'POST /orders');
+    const own = performance.books.orders.filter(({ client_order_id: id }) => id !== '');
+    expect([performance.report.outcome, posts.length, own.length]).toEqual([outcome, 1, orders]);
+  });
+
   it('is found all the same when its own look-up cannot be read for a while', async () => {
     const performance = await performed(
       RESENT,

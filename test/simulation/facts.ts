@@ -6,7 +6,7 @@ import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import { isFoundMissing, type OrderTerms } from '../../src/venue/port.ts';
-import { isTerminalStatus } from '../../src/venue/records.ts';
+import { isTerminalStatus, type OrderRecord } from '../../src/venue/records.ts';
 import type { Sent } from './process-transport.ts';
 import type { Shape } from './shapes.ts';
 import type { Happened, RunTold } from './world.ts';
@@ -273,6 +273,17 @@ export class Facts {
         intended.data.endpoint === 'GET /orders' &&
         (intended.data.params as { client_order_id?: string }).client_order_id === clientOrderId,
     );
+  }
+
+  /**
+   * Whether a look-up of an order was answered with other orders alone. Such an answer proves nothing (fault matrix, row 18), so at a
+   * venue that ignores the ids of look-ups nothing proves an order absent that did not arrive.
+   */
+  wasAnsweredBeside(clientOrderId: string): boolean {
+    return this.lookups(clientOrderId).some(({ entry }) => {
+      const rows = (entry.data.result ?? []) as unknown as readonly OrderRecord[];
+      return rows.length > 0 && rows.every((row) => row.client_order_id !== clientOrderId);
+    });
   }
 }
 

@@ -106,4 +106,8 @@ export const KEPT_SEEDS = [
     was: 'an exit went on where no byte had left, behind one proven absent: only the oracle counted both',
   },
   { seed: 600_409_853, was: 'the same, behind one whose connection broke' },
+  {
+    seed: 600_410_144,
+    was: 'an order stayed in doubt at a venue whose look-ups show other orders: only the oracle asked for more',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
