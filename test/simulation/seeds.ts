@@ -110,4 +110,5 @@ export const KEPT_SEEDS = [
     seed: 600_410_144,
     was: 'an order stayed in doubt at a venue whose look-ups show other orders: only the oracle asked for more',
   },
+  { seed: 600_414_182, was: 'of two orders refused together, the second shortened the wait after the first' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

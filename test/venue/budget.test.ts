@@ -286,6 +286,18 @@ describe('a refusal', () => {
     expect(refusedRead(Number.NaN).admit(20, 'read', 100)).toMatchObject({ at: 225 });
   });
 
+  it.each([
+    ['no time', undefined],
+    ['an earlier time', 500],
+  ])('does not shorten the wait that another one asked for: %s', (_, retryAfterMs) => {
+    const ledger = new Ledger(settings, half);
+    for (const id of ['a', 'b']) ledger.hold(id, { endpoint: 'POST /orders', weight: 1, class: 'enter' }, 0);
+    ledger.refused('a', {}, { retryAfterMs: 1_000 }, 100);
+    ledger.refused('b', {}, { retryAfterMs }, 102);
+    expect(ledger.admit(1, 'enter', 1_099)).toEqual({ ok: false, at: 1_100, because: 'refused' });
+    expect(ledger.admit(1, 'enter', 1_100)).toEqual({ ok: true });
+  });
+
   it('is followed by a single request, and is over when that is granted', () => {
     const ledger = refusedRead(1_000);
     expect(ledger.admit(20, 'read', 1_100)).toEqual({ ok: true });

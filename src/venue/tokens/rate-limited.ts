@@ -65,6 +65,7 @@ export class RateLimited {
   /**
    * The venue refused a request. Retry-After takes precedence over our own back-off where it is longer. Where the venue gives
    * only a reset, the back-off ends at the reset at the latest, but does not last until a far one: most venues regain sooner.
+   * Requests that were in flight together may all be refused: no refusal shortens the wait after another.
    */
   noteRefused(weight: number, urgent: boolean, { retryAfterMs, resetInMs }: RetryHint, now: number): void {
     const same = this.gates.find((gate) => gate.weight === weight && gate.urgent === urgent);
@@ -72,7 +73,8 @@ export class RateLimited {
     const full = Math.min(REFUSAL_BACKOFF_MS.cap, REFUSAL_BACKOFF_MS.base * 2 ** (refusals - 1)) * this.random();
     const backoff = resetInMs !== undefined && resetInMs > 0 ? Math.min(full, resetInMs) : full;
     const asked = retryAfterMs !== undefined && retryAfterMs > 0 ? Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs) : 0;
-    const gate: Gate = { weight, urgent, refusals, until: now + Math.max(backoff, asked) };
+    const until = Math.max(same?.until ?? now, now + Math.max(backoff, asked));
+    const gate: Gate = { weight, urgent, refusals, until };
     this.gates = [...this.gates.filter((each) => each !== same), gate];
   }
 
