@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { DraftOf } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
+import { getSessionCost, type Profile } from '../venue/profile/profile.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
 import type { AnswerVerdict } from '../venue/wire/answer.ts';
 import { AnswerReader } from '../venue/wire/answer-reader.ts';
@@ -175,7 +176,7 @@ export class VenueClient implements VenuePort {
       tokens: () => {
         checked.readyAt = this.parts.clock.now();
         const weight = budget.weightOf(endpoint);
-        const heartbeat = buildHeartbeatDemand(call, profile.account, budget);
+        const heartbeat = buildHeartbeatDemand(call, profile, budget);
         return { endpoint, weight, class: call.class, deadlineAt, wanted, heartbeat };
       },
       // A heartbeat is no progress, so neither is its wait.
@@ -273,10 +274,11 @@ function isDoneBy(work: Promise<void>, until: number, clock: Clock): Promise<boo
 }
 
 /** Builds the demand for which the budget reserves tokens; an account has one switch. */
-function buildHeartbeatDemand(call: VenueCall, of: string, budget: Budget): HeartbeatDemand | undefined {
+function buildHeartbeatDemand(call: VenueCall, profile: Profile, budget: Budget): HeartbeatDemand | undefined {
   const { timeout: timeoutMs = 0 } = call.params as { readonly timeout?: number };
   if (call.repeatsMs === undefined) return undefined;
   const reads = getEndpoint(call.endpoint).method === 'GET' ? { reads: true as const } : {};
   const readWeight = budget.weightOf('GET /cancel_all_after');
-  return { of, everyMs: call.repeatsMs, timeoutMs, readWeight, ...reads };
+  const sessionWeight = getSessionCost(profile);
+  return { of: profile.account, everyMs: call.repeatsMs, timeoutMs, readWeight, sessionWeight, ...reads };
 }

@@ -365,11 +365,15 @@ describe('a shared ledger', () => {
 });
 
 describe('heartbeats of a deadman switch', () => {
-  const heartbeat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000, readWeight: 10 };
+  const heartbeat = { of: 'main', everyMs: 5_000, timeoutMs: 20_000, readWeight: 10, sessionWeight: 0 };
   const HEARTBEAT = { endpoint: 'POST /cancel_all_after', heartbeat } as const;
 
-  /** Arms a switch among reads, and renews it among endless lookups; gives the longest wait of a heartbeat. */
-  async function guarded(keep: boolean) {
+  /**
+   * Arms a switch among reads, and renews it among endless lookups; gives the longest wait of a heartbeat. Every tenth one waits
+   * for a renewal of the session, where that costs something.
+   */
+  async function guarded(keep: boolean, demand = heartbeat) {
+    const { sessionWeight } = demand;
     const clock = new VirtualClock(START);
     const { ledgers: rows } = openSharedMemory(() => clock.monotonic());
     const settings = budgetSettings({ tokens: 240 });
@@ -391,12 +395,14 @@ describe('heartbeats of a deadman switch', () => {
     let longestMs = 0;
     let renewals = 0;
     void (async () => {
-      const of = keep ? HEARTBEAT : { endpoint: HEARTBEAT.endpoint };
+      const of = { endpoint: HEARTBEAT.endpoint, ...(keep ? { heartbeat: demand } : {}) };
       await call(own, { ...of, weight: 10, class: 'enter' });
       for (const budget of [own, other]) void lane(budget, 'resolve');
       for (;;) {
         await new Promise<void>((resolve) => clock.after(heartbeat.everyMs, resolve));
-        longestMs = Math.max(longestMs, await call(own, { ...of, weight: 10, class: 'protect' }));
+        const session = { endpoint: 'POST /jwt', weight: sessionWeight, class: 'protect' } as const;
+        const renewedAfterMs = sessionWeight > 0 && renewals % 10 === 9 ? await call(own, session) : 0;
+        longestMs = Math.max(longestMs, renewedAfterMs + (await call(own, { ...of, weight: 10, class: 'protect' })));
         renewals += 1;
       }
     })();
@@ -411,6 +417,14 @@ describe('heartbeats of a deadman switch', () => {
     expect(kept).toBe(150);
     // Without reserved tokens they wait for those that lookups have taken.
     expect((await guarded(false)).longestMs).toBeGreaterThan(2_000);
+  });
+
+  it('find their tokens behind a renewal of the session', async () => {
+    // No tokens of readings, which are not sent here, stand in for those of the renewal.
+    const { longestMs, renewals, kept } = await guarded(true, { ...heartbeat, readWeight: 0, sessionWeight: 20 });
+    expect(longestMs).toBe(0);
+    expect(renewals).toBeGreaterThan(80);
+    expect(kept).toBe(150);
   });
 
   it('reserve nothing once the switch is off, or has not been renewed for longer than a window', async () => {
@@ -439,7 +453,7 @@ describe('heartbeats of a deadman switch', () => {
     const { clock, ask, answers, log } = setUp();
     const quick = (of: string) => ({
       ...HEARTBEAT,
-      heartbeat: { of, everyMs: 1_250, timeoutMs: 5_000, readWeight: 10 },
+      heartbeat: { of, everyMs: 1_250, timeoutMs: 5_000, readWeight: 10, sessionWeight: 0 },
     });
     ask('first', 'enter', 10, quick('main'));
     ask('second', 'enter', 10, quick('second'));

@@ -199,9 +199,27 @@ describe('a call', () => {
     await run(client.call(callOf('GET /cancel_all_after', { repeatsMs: 60_000 })));
     const readWeight = 'GET /cancel_all_after'.length;
     expect(asked.map(({ heartbeat }) => heartbeat)).toEqual([
-      { of: 'main', everyMs: 6_000, timeoutMs: 20_000, readWeight },
-      { of: 'main', everyMs: 60_000, timeoutMs: 0, readWeight, reads: true },
+      { of: 'main', everyMs: 6_000, timeoutMs: 20_000, readWeight, sessionWeight: 0 },
+      { of: 'main', everyMs: 60_000, timeoutMs: 0, readWeight, sessionWeight: 0, reads: true },
     ]);
+  });
+
+  it.each([
+    ['a refresh token', { refreshToken: { env: 'REFRESH' } }, 20],
+    ['none', {}, 0],
+  ])('that repeats keeps tokens for a renewal of its session, where it has %s', async (_, token, sessionWeight) => {
+    const carrier = { in: 'header', header: 'Authorization', prefix: 'Bearer ' } as const;
+    const auth = {
+      mode: 'jwt',
+      isClient: true,
+      carrier,
+      jwtLifeMs: 60_000,
+      sendJwtOnRefresh: false,
+      ...token,
+    } as const;
+    const { client, run, asked } = setUp({ parts: { profile: { ...SIMULATED_PROFILE, auth } } });
+    await run(client.call({ ...ARMING, repeatsMs: 6_000 }));
+    expect(asked).toMatchObject([{ heartbeat: { sessionWeight } }]);
   });
 
   it.each([

@@ -8,7 +8,7 @@ const half = () => 0.5;
 const open = (settings: Partial<BudgetSettings> = { burst: 1200 }) => new Ledger(budgetSettings(settings), half);
 const remaining = (tokens: number) => ({ 'x-ratelimit-remaining': String(tokens) });
 /** In a window its heartbeats and readings cost seven and four tokens. */
-const SWITCH: HeartbeatDemand = { of: 'main', everyMs: 10_000, timeoutMs: 20_000, readWeight: 2 };
+const SWITCH: HeartbeatDemand = { of: 'main', everyMs: 10_000, timeoutMs: 20_000, readWeight: 2, sessionWeight: 0 };
 
 function hold(ledger: Ledger, id: string, weight: number, cls: CallClass, at: number, demand?: HeartbeatDemand): void {
   ledger.hold(

@@ -8,7 +8,7 @@ import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
 import { chooseKeepAliveMs } from '../../venue/deadman.ts';
-import { getCost, type Profile } from '../../venue/profile/profile.ts';
+import { getCost, getSessionCost, type Profile } from '../../venue/profile/profile.ts';
 import { describeOvercommitment } from '../../venue/tokens/heartbeat-reserve.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { EXIT, UserError } from '../errors.ts';
@@ -60,7 +60,8 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
     const { reserve } = budgetSettings({ tokens: limit, windowMs });
     const weight = getCost(profile, 'POST /cancel_all_after');
     const readWeight = getCost(profile, 'GET /cancel_all_after');
-    const why = describeOvercommitment({ limit, reserve, windowMs, everyMs, timeoutMs, weight, readWeight });
+    const rhythm = { everyMs, timeoutMs, readWeight, sessionWeight: getSessionCost(profile) };
+    const why = describeOvercommitment({ limit, reserve, windowMs, weight, ...rhythm });
     if (why !== undefined)
       throw new UserError(`the token limit cannot carry the deadman switch: ${why}; nothing was sent`);
   }

@@ -397,6 +397,11 @@ export function getCost(profile: Pick<Profile, 'rateLimit'>, name: EndpointName)
   return getEndpoint(name).tokens ?? profile.rateLimit.costs[name] ?? ASSUMPTIONS.unknownCost.default;
 }
 
+/** Tokens that a renewal of the session costs; 0 where there is nothing to renew. */
+export function getSessionCost(profile: Pick<Profile, 'auth' | 'rateLimit'>): number {
+  return profile.auth.mode === 'jwt' && profile.auth.refreshToken !== undefined ? getCost(profile, 'POST /jwt') : 0;
+}
+
 /** Every capability, for runs that reach no venue. */
 const ALL = '*';
 

@@ -1,7 +1,8 @@
 /**
  * Keeps tokens for the heartbeats of every armed deadman switch of the address: a heartbeat that waits for tokens lets its
  * switch cancel every order of the account. Kept is the cost of one window's heartbeats, and of the reads that check whether
- * the switch is still armed, less those already counted in that window. A switch is forgotten when it is released, or when
+ * the switch is still armed, less those already counted in that window; and of one renewal of the session, for which a
+ * heartbeat may have to wait. A switch is forgotten when it is released, or when
  * nothing has renewed it for longer than a window: then its process has died, or its orders renew it, and the next heartbeat
  * keeps its tokens again.
  */
@@ -17,6 +18,8 @@ interface HeartbeatRhythm {
   readonly timeoutMs: number;
   /** Tokens that reading the switch back costs, which happens every few time-outs. */
   readonly readWeight: number;
+  /** Tokens that a renewal of the session costs; 0 where there is nothing to renew. */
+  readonly sessionWeight: number;
 }
 
 /** A request that renews a switch, and is followed by others. */
@@ -138,11 +141,11 @@ export class HeartbeatReserve {
 /** What the heartbeats and reads of a switch cost in a window: one more of each than fit, because the first is held before it is sent. */
 function countHeartbeatTokens(
   windowMs: number,
-  { everyMs, timeoutMs, readWeight }: HeartbeatRhythm,
+  { everyMs, timeoutMs, readWeight, sessionWeight }: HeartbeatRhythm,
   weight: number,
 ): number {
   const countSent = (pauseMs: number) => (pauseMs > 0 ? Math.ceil(windowMs / pauseMs) + 1 : 1);
-  return weight * countSent(everyMs) + readWeight * countSent(chooseDeadmanReadPauseMs(timeoutMs));
+  return weight * countSent(everyMs) + readWeight * countSent(chooseDeadmanReadPauseMs(timeoutMs)) + sessionWeight;
 }
 
 interface HeartbeatNeed extends HeartbeatRhythm {
@@ -166,6 +169,7 @@ export function describeOvercommitment({
 }: HeartbeatNeed): string | undefined {
   const own = countHeartbeatTokens(windowMs, rhythm, weight);
   if (own + others + reserve + HEAVIEST <= limit) return undefined;
+  const session = rhythm.sessionWeight > 0 ? ' and a renewal of the session' : '';
   const beside = others === 0 ? '' : `, and other switches of the address need ${others}`;
-  return `heartbeats every ${formatSpan(rhythm.everyMs)}, with a read every ${formatSpan(chooseDeadmanReadPauseMs(rhythm.timeoutMs))}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit}, ${Math.max(0, limit - reserve - HEAVIEST)} are available for heartbeats. Use a longer timeout or keep_alive`;
+  return `heartbeats every ${formatSpan(rhythm.everyMs)}, with a read every ${formatSpan(chooseDeadmanReadPauseMs(rhythm.timeoutMs))}${session}, need ${own} tokens in ${formatSpan(windowMs)}${beside}; of the limit of ${limit}, ${Math.max(0, limit - reserve - HEAVIEST)} are available for heartbeats. Use a longer timeout or keep_alive`;
 }
