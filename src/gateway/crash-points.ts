@@ -50,5 +50,5 @@ export function toCrashPoint(point: CrashPoint, call: VenueCall, order: TrackedO
   if (call.purpose === 'confirm') return 'CP13';
   const action = getAction(call.endpoint);
   if (action === 'cancel_all') return 'CP20';
-  return action === 'place' && (order?.snapshot.context.intent.attempt ?? 1) > 1 ? 'CP18' : point;
+  return action === 'place' && (order?.snapshot.context.attempt ?? 1) > 1 ? 'CP18' : point;
 }

@@ -37,13 +37,6 @@ export interface TrackedOrder {
   readonly provenHeld?: DecimalString | undefined;
   /** Current state; replaced with every event, never changed in place. */
   readonly snapshot: OrderSnapshot;
-  /** Every change of state, oldest first. */
-  readonly history: readonly {
-    readonly at: number;
-    readonly from: OrderState;
-    readonly to: OrderState;
-    readonly event: string;
-  }[];
 }
 
 /** The effect of one entry on one order. */
@@ -75,7 +68,6 @@ type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
   readonly place: number;
   /** A record that changed nothing of the open order as it is: read once more it changes nothing again. */
   repeated?: OrderRecord | undefined;
-  history: { at: number; from: OrderState; to: OrderState; event: string }[];
 };
 
 /** Setting `position_orders.shown_size` of the profile, as the first entry of a run has it. */
@@ -217,7 +209,7 @@ export class OrderTracker {
     const snapshot = createOrder(intent, at, this.options);
     const provenHeld = this.held.findProvenHeld(intent.market, (id) => this.byVenueId.has(id), at);
     const place = this.byClientId.size;
-    const tracked: Tracked = { intent, createdAt: at, step, snapshot, history: [], provenHeld, place };
+    const tracked: Tracked = { intent, createdAt: at, step, snapshot, provenHeld, place };
     this.byClientId.set(intent.clientOrderId, tracked);
     this.unended.add(tracked);
     this.getOpened(intent.market).update(tracked);
@@ -356,7 +348,6 @@ export class OrderTracker {
     const to = snapshot.state;
     const { venueId } = snapshot.context;
     if (venueId !== undefined && !this.byVenueId.has(venueId)) this.byVenueId.set(venueId, order);
-    if (from !== to) order.history.push({ at: event.at, from, to, event: event.type });
     if (from !== to || alarms.length > 0 || wants.length > 0)
       changes.push({ order, from, to, event: event.type, alarms, wants });
     this.checkStops(order.intent.market, event, changes);

@@ -239,7 +239,8 @@ describe('a record', () => {
     call('a#1', 'POST /orders');
     append('order.concluded', denied);
     const order = playback.log.tracker.get('rb1');
-    expect([order?.createdAt, order?.history.map(({ at, to }) => [at, to])]).toEqual([START + 10, [[START, 'denied']]]);
+    const { state, context } = order?.snapshot ?? {};
+    expect([order?.createdAt, context?.since, state]).toEqual([START + 10, START, 'denied']);
   });
 
   it('knows the markets of its deployment', () => {

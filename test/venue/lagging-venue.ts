@@ -330,7 +330,7 @@ class Life {
   }
 
   private resends(): boolean {
-    return this.order.state === 'absent' && this.maySubmit() && this.order.context.intent.attempt < 3;
+    return this.order.state === 'absent' && this.maySubmit() && this.order.context.attempt < 3;
   }
 
   private post(): void {

@@ -93,7 +93,7 @@ describe('absence', () => {
   });
   it('starts again with a second attempt', () => {
     const step = stepOrder(orderIn('absent'), eventOf('SUBMIT', 5_000));
-    expect([step.snapshot.state, step.snapshot.context.intent.attempt, step.alarms]).toEqual(['submitting', 2, []]);
+    expect([step.snapshot.state, step.snapshot.context.attempt, step.alarms]).toEqual(['submitting', 2, []]);
     expect(step.snapshot.context.absence).toEqual({ horizonMs: 20, count: 0, duplicateSeen: false });
   });
 

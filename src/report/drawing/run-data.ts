@@ -1,12 +1,11 @@
 /** Collects what the picture of a run shows, by market: prices, orders with their life, fills, position and net over time. */
 import { Decimal, type DecimalString, decimal } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
-import type { TrackedOrder } from '../../journal/orders.ts';
 import { isGone } from '../../venue/order/states.ts';
 import { computeUnrealized, FLAT, type Position } from '../../venue/position/position.ts';
 import type { BookedTrade } from '../../venue/position/position-book.ts';
 import type { Side } from '../../venue/records.ts';
-import { OrderFold } from '../folds/orders.ts';
+import { type FollowedOrder, OrderFold } from '../folds/orders.ts';
 import { PriceReadingFold } from '../folds/prices.ts';
 import { formatStepName } from '../format.ts';
 
@@ -73,17 +72,17 @@ export class RunDataFold {
 
   /** The markets in which the run placed orders, else those of which there are prices. */
   collect(): readonly MarketData[] {
-    const orders = this.orders.orders();
-    const ordered = [...new Set(orders.map(({ intent }) => intent.market))];
+    const orders = this.orders.followed();
+    const ordered = [...new Set(orders.map(({ order }) => order.intent.market))];
     const markets = ordered.length > 0 ? ordered : [...this.prices.keys()].slice(0, 1);
     return markets.map((market) => {
-      const own = orders.filter(({ intent }) => intent.market === market);
+      const own = orders.filter(({ order }) => order.intent.market === market);
       const trades = this.orders.tracker.positions.trades(market);
       const prices = this.prices.get(market) ?? this.listReadings(market, own);
       return {
         market,
         prices,
-        orders: own.map((order) => this.draw(order)),
+        orders: own.map((followed) => this.draw(followed)),
         fills: trades.map(({ fill }) => ({
           at: toMs(fill.timestamp),
           side: fill.side,
@@ -95,7 +94,7 @@ export class RunDataFold {
     });
   }
 
-  private draw({ intent, snapshot, createdAt, history, step }: TrackedOrder): DrawnOrder {
+  private draw({ order: { intent, snapshot, createdAt, step }, history }: FollowedOrder): DrawnOrder {
     const end = history.find(({ to }) => isGone(to))?.at ?? this.lastAt;
     const { price } = snapshot.context;
     return {
@@ -109,9 +108,13 @@ export class RunDataFold {
   }
 
   /** Without the market's own prices, those that the run read. */
-  private listReadings(market: string, orders: readonly TrackedOrder[]): readonly PricePoint[] {
-    const known = orders.flatMap(({ snapshot: { context } }) =>
-      context.price === undefined ? [] : [{ market, price: context.price }],
+  private listReadings(market: string, orders: readonly FollowedOrder[]): readonly PricePoint[] {
+    const known = orders.flatMap(
+      ({
+        order: {
+          snapshot: { context },
+        },
+      }) => (context.price === undefined ? [] : [{ market, price: context.price }]),
     );
     const [series] = this.readings.listReadings(known).filter((each) => each.market === market);
     return (series?.at ?? []).map((at, index) => ({

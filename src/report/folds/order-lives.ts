@@ -9,7 +9,7 @@ import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { describeOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { formatAmount, formatPairs, formatQuoteCurrency, formatStepName, isPartOfPosition } from '../format.ts';
 import { findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts';
-import { OrderFold, type OrderRow } from './orders.ts';
+import { type FollowedOrder, OrderFold, type OrderRow } from './orders.ts';
 import { toLanePath } from './steps.ts';
 
 interface OrderMove {
@@ -101,6 +101,10 @@ export class OrderLifeFold {
   /** The same orders, as the engine's order tracker has them. */
   listTracked(): readonly TrackedOrder[] {
     return this.orders.orders();
+  }
+
+  listFollowed(): readonly FollowedOrder[] {
+    return this.orders.followed();
   }
 
   listLives(): readonly OrderLife[] {

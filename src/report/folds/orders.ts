@@ -63,8 +63,18 @@ export function foldOrders(entries: Iterable<Entry>): readonly TrackedOrder[] {
   return fold.orders();
 }
 
+/** A change of an order's state; `at`: epoch ms. */
+export type StateChange = Pick<TrackerChange, 'from' | 'to' | 'event'> & { readonly at: number };
+
+/** An order as the engine's tracker has it, with every change of its state, oldest first. */
+export interface FollowedOrder {
+  readonly order: TrackedOrder;
+  readonly history: readonly StateChange[];
+}
+
 export class OrderFold {
   private folded = new OrderTracker();
+  private readonly changes = new WeakMap<TrackedOrder, StateChange[]>();
 
   /** The engine's tracker of the orders; another one once the run's first entry is applied. */
   get tracker(): OrderTracker {
@@ -74,11 +84,22 @@ export class OrderFold {
   /** The orders that the entry changed, and how. */
   apply(entry: Entry): readonly TrackerChange[] {
     if (entry.type === 'run.started') this.folded = new OrderTracker(readTrackerOptions(entry.data.settings));
-    return this.tracker.apply(entry);
+    const applied = this.tracker.apply(entry);
+    for (const { order, from, to, event } of applied) {
+      if (from === to) continue;
+      const known = this.changes.get(order) ?? [];
+      this.changes.set(order, known);
+      known.push({ at: entry.at, from, to, event });
+    }
+    return applied;
   }
 
   orders(): readonly TrackedOrder[] {
     return this.tracker.orders();
+  }
+
+  followed(): readonly FollowedOrder[] {
+    return this.tracker.orders().map((order) => ({ order, history: this.changes.get(order) ?? [] }));
   }
 
   rows(): readonly OrderRow[] {
@@ -94,9 +115,9 @@ export class OrderFold {
   }
 
   histories(): readonly OrderHistory[] {
-    return this.tracker.orders().map((order) => ({
+    return this.followed().map(({ order, history }) => ({
       ...makeOrderRow(order),
-      history: order.history.map(({ at, from, to, event }) => ({ at: new Date(at).toISOString(), from, to, event })),
+      history: history.map(({ at, from, to, event }) => ({ at: new Date(at).toISOString(), from, to, event })),
     }));
   }
 }

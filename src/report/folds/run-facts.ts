@@ -19,7 +19,7 @@ import { type BudgetDocument, BudgetFold } from './budget.ts';
 import { type DeadmanRecord, DeadmanRecordFold } from './deadman.ts';
 import { type FillsDocument, summarizeFills } from './fills.ts';
 import { type OrderLife, OrderLifeFold } from './order-lives.ts';
-import { getOrderState } from './orders.ts';
+import { type FollowedOrder, getOrderState } from './orders.ts';
 import { PriceReadingFold, type PriceReadings } from './prices.ts';
 import { type OpenRequest, RequestMarkFold, type RequestMarks } from './requests.ts';
 import { ResidualFold } from './residual.ts';
@@ -175,6 +175,10 @@ export class RunPageFold {
   /** The orders as the engine's order tracker has them. */
   listTracked(): readonly TrackedOrder[] {
     return this.orders.listTracked();
+  }
+
+  listFollowed(): readonly FollowedOrder[] {
+    return this.orders.listFollowed();
   }
 
   /** The progress of a run without an end. */

@@ -90,7 +90,7 @@ export class HtmlFold {
     yield toMarkup(writeHeading(run, answerReviewer(run, { verdict, kills }), listed));
     yield toMarkup(html`
 <h2>Over time</h2>
-<div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${this.axis.draw({ run, orders: this.whole.listTracked(), counts })}${AXIS_KEY}</div>
+<div class="scroll" tabindex="0" role="region" aria-label="the run over its time">${this.axis.draw({ run, orders: this.whole.listFollowed(), counts })}${AXIS_KEY}</div>
 `);
     const end = { endedAt: run.lastAt, outcome: outcome === 'halted' ? 'halted' : 'failed' } as const;
     const sections = [

@@ -6,8 +6,8 @@
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import { PassingMap } from '../../base/passing-map.ts';
 import { type DataOf, type Entry, readStepEnd } from '../../journal/entry.ts';
-import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderState } from '../../venue/order/states.ts';
+import type { FollowedOrder } from '../folds/orders.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
 import { toLanePath } from '../folds/steps.ts';
 import { formatIsoTime, formatText } from '../format.ts';
@@ -19,7 +19,7 @@ import { type Html, html } from './text.ts';
 
 interface TimeAxisData {
   readonly run: RunPageDocument;
-  readonly orders: readonly TrackedOrder[];
+  readonly orders: readonly FollowedOrder[];
   /** Of the tables below the drawing. */
   readonly counts: { readonly steps: number; readonly requests: number };
 }
@@ -295,10 +295,9 @@ const STATE_CLASS: Readonly<Record<OrderState, string>> = {
   quarantined: 'doubt',
 };
 
-function drawOrders(orders: readonly TrackedOrder[], axis: Axis): Lane {
+function drawOrders(orders: readonly FollowedOrder[], axis: Axis): Lane {
   const drawn = orders.slice(0, MOST_ORDERS);
-  const draw = drawn.map((order, row) => {
-    const { intent, history, snapshot, createdAt } = order;
+  const draw = drawn.map(({ order: { intent, snapshot, createdAt }, history }, row) => {
     const moves = [{ at: createdAt, to: 'draft' as OrderState }, ...history.map(({ at, to }) => ({ at, to }))];
     const bars = moves.map(({ at, to }, index) => {
       const until = moves[index + 1]?.at ?? (STATE_CLASS[to] === 'ended' ? at : axis.end);

@@ -144,7 +144,9 @@ export interface Absence {
 
 /** Everything known of an order beside its state. `fills` is a map for look-ups; the rest is plain JSON. */
 export interface OrderContext {
-  readonly intent: OrderTerms & { readonly attempt: number };
+  readonly intent: OrderTerms;
+  /** Counts the requests that placed it: one more each time that it was proven absent and is sent again. */
+  readonly attempt: number;
   /** When the present state was entered. */
   readonly since: number;
   readonly venueId?: string | undefined;
@@ -263,19 +265,24 @@ export function isPositionStop(terms: { readonly type: string }): boolean {
   return terms.type === 'stop_loss' || terms.type === 'take_profit';
 }
 
+/** Shared by orders: of most of a long run there is nothing to say. */
+const NO_FILLS: OrderContext['fills'] = new Map();
+const NOTHING_ILLEGAL: OrderContext['illegal'] = { cells: [], recent: [], total: 0 };
+
 /** An order that is validated and journaled but not sent. `at` is epoch ms. */
 export function createOrder(intent: OrderTerms, at: number, options: OrderOptions = {}): OrderSnapshot {
   const fraction = isPositionStop(intent);
   return {
     state: 'draft',
     context: {
-      intent: { ...intent, attempt: 1 },
+      intent,
+      attempt: 1,
       since: at,
       price: intent.price,
       size: intent.size,
       authorised: fraction ? undefined : intent.size,
       ...(fraction && options.shownSize === 'base' ? { showsBase: true } : {}),
-      fills: new Map(),
+      fills: NO_FILLS,
       filled: '0',
       recordFilled: '0',
       remaining: fraction ? '0' : intent.size,
@@ -283,7 +290,7 @@ export function createOrder(intent: OrderTerms, at: number, options: OrderOption
       absence: { horizonMs: options.absenceHorizonMs ?? TIMINGS.absenceHorizonMs, count: 0, duplicateSeen: false },
       settled: false,
       stale: 0,
-      illegal: { cells: [], recent: [], total: 0 },
+      illegal: NOTHING_ILLEGAL,
     },
   };
 }
