@@ -7,6 +7,17 @@ import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { Plan, PlannedRequest } from '../../src/runbook/plan/plan.ts';
 import { KNOWN_AFTER_RUN } from '../../src/runbook/plan/unknown.ts';
 
+/** What a journal cannot tell of its entries. */
+interface Told {
+  /**
+   * When one was written, epoch ms by the venue's clock: that of the run, which a resume continues, may have lost time with an
+   * adjusted wall clock.
+   */
+  readonly timeOf?: (entry: Entry) => number;
+  /** Whether no byte of an attempt left: its process may have died before it wrote that down. */
+  readonly wasUnsent?: (attempt: Entry) => boolean;
+}
+
 interface Sent {
   readonly endpoint: string;
   readonly step: string;
@@ -84,7 +95,7 @@ function readSent(entries: readonly Entry[]): readonly Sent[] {
   return [...calls.values()].filter(({ attempts }) => attempts > 0);
 }
 
-export function countSpent(entries: readonly Entry[], timeOf?: (entry: Entry) => number): Spent {
+export function countSpent(entries: readonly Entry[], told: Told = {}): Spent {
   const sent = readSent(entries);
   const requests: Record<string, number> = {};
   for (const { endpoint, attempts } of sent) requests[endpoint] = (requests[endpoint] ?? 0) + attempts;
@@ -122,7 +133,7 @@ export function countSpent(entries: readonly Entry[], timeOf?: (entry: Entry) =>
     orders: orders.size,
     notional,
     exposure,
-    tokensPerMinute: countTokens(entries, timeOf),
+    tokensPerMinute: countTokens(entries, told),
     // Without the readings with which a live run begins.
     durationMs: last - (entries.find(({ type }) => type === 'step.started')?.at ?? last),
   };
@@ -148,9 +159,11 @@ function listSpent(entries: readonly Entry[]): readonly EntryOf<'call.attempted'
   return [...spent];
 }
 
-/** Tokens of the minute with the most; `timeOf`: when an entry was written, epoch ms. */
-function countTokens(entries: readonly Entry[], timeOf = ({ at }: Entry) => at): number {
-  const spent = listSpent(entries).map((entry) => ({ at: timeOf(entry), tokens: Number(entry.data.tokens ?? 0) }));
+/** Tokens of the minute with the most. */
+function countTokens(entries: readonly Entry[], { timeOf = ({ at }) => at, wasUnsent = () => false }: Told): number {
+  const spent = listSpent(entries)
+    .filter((entry) => !wasUnsent(entry))
+    .map((entry) => ({ at: timeOf(entry), tokens: Number(entry.data.tokens ?? 0) }));
   let most = 0;
   let inside = 0;
   let from = 0;
@@ -165,16 +178,9 @@ function countTokens(entries: readonly Entry[], timeOf = ({ at }: Entry) => at):
   return most;
 }
 
-/**
- * A sentence for each bound that a run has exceeded. `timeOf`: by the venue's clock, where that of the run, which a resume continues,
- * may have lost time with an adjusted wall clock.
- */
-export function findExceeded(
-  { bounds }: Plan,
-  entries: readonly Entry[],
-  timeOf?: (entry: Entry) => number,
-): readonly string[] {
-  const spent = countSpent(entries, timeOf);
+/** A sentence for each bound that a run has exceeded. */
+export function findExceeded({ bounds }: Plan, entries: readonly Entry[], told?: Told): readonly string[] {
+  const spent = countSpent(entries, told);
   const starts = 1 + entries.filter(({ type }) => type === 'run.resumed').length;
   const found: string[] = [];
   const hold = (what: string, value: Decimal | number, max: string | number | undefined) => {

@@ -420,12 +420,23 @@ export const ACCOUNT_INVARIANTS = {
     name: 'the plan',
     asks: 'every request of a run is a row of its plan, with the parameters that the plan knows; no run exceeds a bound of its plan',
     against: ['journal'],
-    *breaches({ happened }) {
+    *breaches(facts) {
+      const { happened } = facts;
       const { profile } = happened.scenario;
+      // The ledger had their tokens back, also where the process died before it wrote that they had found no connection.
+      const unsent = new Set<Entry | undefined>(
+        happened.sent.flatMap((request) =>
+          request.reply?.kind === 'failure' && !request.reply.sent ? [facts.attemptOf(request)?.entry] : [],
+        ),
+      );
+      const told = {
+        timeOf: (entry: Entry) => happened.venueTime(entry, entry.at),
+        wasUnsent: (entry: Entry) => unsent.has(entry),
+      };
       let renewals = 0;
       for (const { name, setup, entries } of happened.runs) {
         const plan = planOf(setup.runbook, setup.inputs, profile);
-        const exceeded = findExceeded(plan, entries, (entry) => happened.venueTime(entry, entry.at));
+        const exceeded = findExceeded(plan, entries, told);
         for (const what of [...exceeded, ...findUnplanned(plan, entries)]) yield `${name}: ${what}`;
         const starts = 1 + entries.filter(({ type }) => type === 'run.resumed').length;
         renewals += starts * (plan.bounds.requests['POST /jwt']?.max ?? Number.POSITIVE_INFINITY);
