@@ -57,7 +57,6 @@ interface Verdict {
   readonly kind: string;
   readonly limited?: boolean;
   readonly unauthorized?: boolean;
-  readonly retryAfterMs?: number;
 }
 
 export interface Exchange<V extends Verdict> {
@@ -175,8 +174,8 @@ export async function exchangeOnce<V extends Verdict>(
       return { kind: 'unanswered', times, reply };
     }
     const verdict = exchange.read(reply);
-    const { limited = false, unauthorized = false, retryAfterMs } = verdict;
-    ticket.answered(reply.headers, retryAfterMs === undefined ? { limited } : { limited, retryAfterMs });
+    const { limited = false, unauthorized = false } = verdict;
+    ticket.answered(reply.headers, { limited });
     // A refused session is renewed for whatever follows; repeating the request is for its caller to decide.
     const renewed = unauthorized && session !== undefined && (await session.renew());
     return { kind: 'answered', times, reply, verdict, renewed };

@@ -76,7 +76,7 @@ describe('the order of requests', () => {
     const { clock, ask, log, ticket } = setUp();
     ask('heavy', 'read', 20);
     await clock.quiesce();
-    ticket('heavy').answered({}, { limited: true, retryAfterMs: 5_000 });
+    ticket('heavy').answered({ 'x-ratelimit-retry-after': '5' }, { limited: true });
     ask('again', 'read', 20);
     ask('light', 'read', 10);
     ask('cancel', 'protect', 1);
@@ -137,6 +137,24 @@ describe('a rate of order actions', () => {
     expect(log).toEqual([...Array.from({ length: 9 }, (_, index) => `order${index + 1}`), 'cancel', 'all', 'read']);
     await clock.advanceTo(START + 2_000);
     expect(log.slice(12)).toEqual(['second cancel', 'order10']);
+  });
+});
+
+describe('a refusal with a time', () => {
+  it.each([
+    ['x-ratelimit-retry-after', '9'],
+    ['retry-after', '9'],
+    ['retry-after', new Date(START + 9_000).toUTCString()],
+  ])('is over at that time and not before: %s %s', async (header, text) => {
+    const { clock, ask, log, ticket } = setUp();
+    ask('refused', 'read', 20);
+    await clock.quiesce();
+    ticket('refused').answered({ [header]: text }, { limited: true });
+    ask('again', 'read', 20);
+    await clock.advanceTo(START + 8_999);
+    expect(log).toEqual(['refused']);
+    await clock.advanceTo(START + 9_000);
+    expect(log).toEqual(['refused', 'again']);
   });
 });
 

@@ -110,6 +110,17 @@ describe('a request that the profile declares', () => {
     expect(ended.settled).toEqual({ call: 'r#1', kind: outcome.kind, sentAt: START, ...said, ...details });
   });
 
+  it('is not sent again before the time that a refusal gave', async () => {
+    const clock = new VirtualClock(START);
+    const sentAt: number[] = [];
+    const { client } = connect(clock, async () => {
+      sentAt.push(clock.now() - START);
+      return { kind: 'answer', status: 429, headers: { 'x-ratelimit-retry-after': '9' }, body: '' };
+    });
+    for (const id of ['r#1', 'r#2']) await clock.runUntil(client.request('markets', { market_id: 'BTC-USD' }, id, 'r'));
+    expect(sentAt).toEqual([0, 9_000]);
+  });
+
   it('is not sent where the profile does not declare it', async () => {
     const { outcome, types, settled } = await request(answer(200, {}), { name: 'other' });
     expect([outcome.kind, types]).toEqual(['denied', UNSENT]);

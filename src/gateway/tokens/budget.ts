@@ -6,10 +6,11 @@
 import type { Clock, Metronome, Timer } from '../../base/clock.ts';
 import type { CallClass, Wanted } from '../../venue/port.ts';
 import type { CostedEndpoint } from '../../venue/tokens/costs.ts';
-import { type ResetUnit, readReset } from '../../venue/tokens/headers.ts';
+import { type ResetUnit, readRateHeaders } from '../../venue/tokens/headers.ts';
 import type { HeartbeatDemand } from '../../venue/tokens/heartbeat-reserve.ts';
 import { type BudgetReport, type BudgetSettings, isUrgent, Ledger } from '../../venue/tokens/ledger.ts';
 import { isOrderAction, OrderRate } from '../../venue/tokens/order-rate.ts';
+import type { RetryHint } from '../../venue/tokens/rate-limited.ts';
 import { BudgetQueue, type Waiting } from './queue.ts';
 import { type BudgetShare, type LedgerUpdate, SharedLedger } from './shared-ledger.ts';
 
@@ -45,10 +46,7 @@ export type BudgetAnswer =
 /** Tokens held for one request. Exactly one of `answered`, `aborted` and `notSent` must be called. */
 export interface Ticket {
   /** An answer came; header names are in lower case. `limited`: the venue refused the request because of the rate limit. */
-  answered(
-    headers: Readonly<Record<string, string>>,
-    info: { readonly limited: boolean; readonly retryAfterMs?: number },
-  ): void;
+  answered(headers: Readonly<Record<string, string>>, info: { readonly limited: boolean }): void;
   /** The request was given up without an answer; the venue may still count it. */
   aborted(): void;
   /** No byte was sent: the tokens are free again. */
@@ -349,10 +347,10 @@ export class LocalBudget implements Budget {
       this.update(update);
     };
     return {
-      answered: (headers, { limited, retryAfterMs }) => {
+      answered: (headers, { limited }) => {
         this.rate.ended(id, this.now());
-        const hint = { retryAfterMs, resetInMs: limited ? this.readResetIn(headers) : undefined };
-        end((ledger, now) => (limited ? ledger.refused(id, headers, hint, now) : ledger.answered(id, headers, now)));
+        const hint = limited ? this.readHint(headers) : undefined;
+        end((ledger, now) => (hint ? ledger.refused(id, headers, hint, now) : ledger.answered(id, headers, now)));
       },
       aborted: () => {
         this.rate.ended(id, this.now());
@@ -365,11 +363,11 @@ export class LocalBudget implements Budget {
     };
   }
 
-  /** Reads from the venue's header how long until the bucket resets, ms; undefined without a credible value. */
-  private readResetIn(headers: Readonly<Record<string, string>>): number | undefined {
+  /** Reads when the venue allows another try; what is not credible is left out. */
+  private readHint(headers: Readonly<Record<string, string>>): RetryHint {
     const now = this.clock.now();
-    const resetAt = readReset(headers['x-ratelimit-reset'], now, this.options.resetUnit);
-    return resetAt === undefined ? undefined : resetAt - now;
+    const { retryAfterMs, resetAt } = readRateHeaders(headers, now, this.options.resetUnit);
+    return { retryAfterMs, resetInMs: resetAt === undefined ? undefined : resetAt - now };
   }
 
   private update(update: LedgerUpdate): void {
