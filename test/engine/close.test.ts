@@ -429,6 +429,12 @@ describe('while it is unknown what became of its market order', () => {
     expect([sent.length, Number(played.report.residual[0]?.size ?? 0)]).toEqual([exits, left]);
   });
 
+  it('uses up no max_writes with orders of which no byte leaves', async () => {
+    const faults: FaultRule[] = [fail('2-8', 'refused')];
+    const played = await play(LONG + STOP + CLOSE, { head: 'limits: {max_writes: 4}\n', config: { faults } });
+    expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['succeeded', true, []]);
+  });
+
   it('leaves the position under its stop where that happens again and again', async () => {
     const faults: FaultRule[] = [{ on: 'POST /orders', when: { type: 'market', call: '2+' }, ...ODD }];
     const played = await play(LONG + STOP + CLOSE, { config: { faults } });

@@ -65,6 +65,12 @@ class Story {
     this.attempt(call, 'POST');
     return this.settle(call, { kind: 'rejected', failure, definite: true, message: 'no margin' });
   }
+  /** An order that is denied before its attempt. */
+  denied(number: number): this {
+    const intent = terms({ clientOrderId: `rb${number}` });
+    const call = this.intend('POST /orders', { market_id: intent.market }, { intent });
+    return this.settle(call, { kind: 'denied', code: 'MARKET_NOT_ALLOWED', message: 'no' });
+  }
   amended(
     number: number,
     params: { price: string; size?: string },
@@ -660,6 +666,22 @@ describe('the window of a count', () => {
     const story = new Story().read('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 3 }, []);
     expect(story.asks({}, { maxOrdersPerMinute: 1 })).toBe('ok');
     expect(story.asks({}, { maxWrites: 1 })).toContain('WRITES_EXCEED_MAX: writes=2');
+  });
+
+  it('counts a write that may have left, and none of which no byte did', () => {
+    const asks = (story: Story) => story.asks({}, { maxWrites: 1 });
+    expect(asks(new Story().rejected(1, {}, 'transport'))).toBe('ok');
+    expect(asks(new Story().rejected(1))).toContain('WRITES_EXCEED_MAX: writes=2');
+    expect(asks(new Story().rejected(1, {}, 'rate_limited'))).toContain('WRITES_EXCEED_MAX: writes=2');
+    expect(asks(new Story().placed(1).denied(2).denied(3))).toContain('WRITES_EXCEED_MAX: writes=2');
+    for (const [kind, writes] of [
+      ['denied', 2],
+      ['rejected', 2],
+      ['unresolved', 3],
+    ] as const) {
+      const amended = new Story().placed(1).amended(1, { price: '1' }, { kind, failure: 'transport' });
+      expect([kind, asks(amended)]).toEqual([kind, `WRITES_EXCEED_MAX: writes=${writes}, max=1`]);
+    }
   });
 
   it('of fills is one over the rounds and attempts of a step', () => {

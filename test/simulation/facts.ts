@@ -122,14 +122,12 @@ export class Facts {
     );
   }
 
-  /** Whether a byte of an order may have reached the venue, whatever its journal says. */
-  mayHaveArrived({ terms }: Intent): boolean {
-    return this.happened.sent.some(
-      ({ endpoint, params, reply }) =>
-        endpoint === 'POST /orders' &&
-        params['client_order_id'] === terms.clientOrderId &&
-        !(reply?.kind === 'failure' && !reply.sent),
+  /** Attempts of writes of which a byte may have reached the venue, whatever their journal says. */
+  listLeft(): ReadonlySet<Attempt> {
+    const left = this.happened.sent.filter(
+      ({ method, reply }) => method !== 'GET' && (reply?.kind !== 'failure' || reply.sent),
     );
+    return new Set(left.flatMap((request) => this.attemptOf(request) ?? []));
   }
 
   /** The position of the entry with which the call of an attempt ended; 0 where it has none. */

@@ -193,6 +193,7 @@ export const ORDER_INVARIANTS = {
     *breaches(facts) {
       const { intents, happened, own, settled } = facts;
       const doubtful = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
+      const left = facts.listLeft();
       for (const [id, { attempts, terms, run, step, sequence }] of intents) {
         const { result, tracker, entries } = run;
         if (result === undefined) continue;
@@ -230,7 +231,9 @@ export const ORDER_INVARIANTS = {
           );
         const sentLater = later.filter((other) => other.attempts.length > 0);
         // One of which no byte left is certainly not there: the exit tries again, and may place that one more.
-        const exits = sentLater.filter((other) => other.terms.type === 'market' && facts.mayHaveArrived(other));
+        const exits = sentLater.filter(
+          (other) => other.terms.type === 'market' && other.attempts.some((attempt) => left.has(attempt)),
+        );
         const isSentAgain = isExit ? exits.length > 1 : sentLater.length > 0;
         const last = attempts.at(-1)?.intended;
         const unanswered = settled.find((each) => each.intended === last)?.entry.data.kind === 'unresolved';

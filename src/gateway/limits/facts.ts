@@ -75,6 +75,8 @@ export class LimitFactsFold {
   private orderTimes: number[] = [];
   private refusals: number[] = [];
   private writes = 0;
+  /** Writes attempted and not settled, by call. */
+  private readonly leaving = new Set<string>();
   private account: { readonly record: AccountRecord; readonly at: number } | undefined;
   private lastReadAt: number | undefined;
   /**
@@ -123,6 +125,7 @@ export class LimitFactsFold {
       case 'call.settled':
         this.applySettled(this.intended.get(entry.data.call), entry.data, entry.at, entry.step);
         this.intended.delete(entry.data.call);
+        this.leaving.delete(entry.data.call);
         return;
       case 'order.moved':
         this.applyMove(entry.data, entry.at);
@@ -326,6 +329,7 @@ export class LimitFactsFold {
   private applyAttempt(call: DataOf<'call.intended'> | undefined, at: number): void {
     if (call === undefined || !isRunbookWrite(call.endpoint)) return;
     this.writes += 1;
+    this.leaving.add(call.call);
     const action = getAction(call.endpoint);
     if (action !== 'place' && action !== 'amend') return;
     this.orderTimes.push(at);
@@ -380,6 +384,9 @@ export class LimitFactsFold {
   ): void {
     if (call === undefined) return;
     if (data.failure === 'rejected') this.refusals.push(at);
+    // No byte of it left: an exit that goes on while the venue is away would use up what its last order and its stop need.
+    const isUnsent = data.kind === 'denied' || (data.kind === 'rejected' && data.failure === 'transport');
+    if (isUnsent && this.leaving.has(data.call)) this.writes -= 1;
     if ((data.kind === 'rejected' && data.definite !== false) || data.kind === 'denied') this.sent.removeRefused(call);
     if (data.kind !== 'confirmed') return;
     if (call.endpoint.startsWith('GET ')) this.lastReadAt = at;
