@@ -283,6 +283,9 @@ class Path {
     const owed = this.findFailure(step);
     if (owed !== undefined) this.endActor(owed, data.error.kind);
     if (!this.begun.delete(step) || this.takeLeft(step) !== 'failed') throw this.departs(record, 'the step is retried');
+    // A clause has taken the halt of what is inside: the next attempt may end in another way.
+    if (data.error.kind === 'unknown_outcome')
+      for (const each of this.halted) if (each.startsWith(`${step}/`)) this.halted.delete(each);
     this.failedJoins.delete(step);
   }
 

@@ -41,6 +41,7 @@ it.each([
   ['a called runbook that stops on_error', 80_009_005],
   ['a time-out inside the handler of another', 80_004_388],
   ['a called runbook that leaves too much and whose on_error fails', 777_071],
+  ['a halt inside a block that is retried, and then fails in another way', 720_001_802],
 ])('%s are in the chart', async (_what, drawn) => {
   expect(await listDepartures(drawn)).toEqual([]);
 });
