@@ -114,4 +114,5 @@ export const KEPT_SEEDS = [
   { seed: 600_441_455, was: 'a renewal of the session took the tokens of a heartbeat, which waited for 5 s' },
   { seed: 600_454_877, was: 'a heartbeat waited behind a renewal of the session, for which no tokens were kept' },
   { seed: 600_222_161, was: 'orders that found no connection before their process died were counted as tokens spent' },
+  { seed: 600_198_136, was: 'a halt behind a session that was refused in words alone counted as one without a cause' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
