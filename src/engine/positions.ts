@@ -15,14 +15,14 @@ import { PositionBook } from '../venue/position/position-book.ts';
 
 export class RunPositions {
   private readonly tracker: OrderTracker;
-  private readonly changed: Set<TrackedOrder>;
+  /** Filled from the first question on: most runs ask none. */
+  private changed: Set<TrackedOrder> | undefined;
   private readonly book = new PositionBook();
   /** The fills of each order as they were counted; an order has another map after each new fill. */
   private readonly counted = new Map<string, ReadonlyMap<string, unknown>>();
 
   constructor(tracker: OrderTracker) {
     this.tracker = tracker;
-    this.changed = tracker.watchOrders();
   }
 
   /** Net size that the run has opened and not closed, base currency, long positive: what `leaves` counts, and `close` closes. */
@@ -51,6 +51,7 @@ export class RunPositions {
 
   private update(): void {
     // Fills of one instant count in the order of their orders' intents.
+    this.changed ??= this.tracker.watchOrders();
     for (const { intent, snapshot } of [...this.changed].sort((a, b) => a.createdAt - b.createdAt)) {
       const { fills } = snapshot.context;
       if (this.counted.get(intent.clientOrderId) === fills) continue;

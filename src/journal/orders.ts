@@ -212,7 +212,6 @@ export class OrderTracker {
     const tracked: Tracked = { intent, createdAt: at, step, snapshot, provenHeld, place };
     this.byClientId.set(intent.clientOrderId, tracked);
     this.unended.add(tracked);
-    this.getOpened(intent.market).update(tracked);
     for (const changed of this.watchers) changed.add(tracked);
   }
 
@@ -359,12 +358,17 @@ export class OrderTracker {
    */
   private checkStops(market: string, { type: event }: OrderEvent, changes: TrackerChange[]): void {
     const position = this.getOpened(market);
-    for (const { order: stop, size } of position.listBeyond()) {
-      const order = this.byClientId.get(stop.intent.clientOrderId);
-      if (order === undefined || this.beyond.has(order) || !isTerminal(order.snapshot.state) || !position.hasOwn)
-        continue;
-      const here = [...this.unended].filter(({ intent }) => intent.market === market);
-      if (here.some(lacksFills)) continue;
+    if (!position.hasOwn) return;
+    const ended = position.listBeyond().flatMap(({ order: { intent }, size }) => {
+      const order = this.byClientId.get(intent.clientOrderId);
+      return order === undefined || this.beyond.has(order) || !isTerminal(order.snapshot.state)
+        ? []
+        : [{ order, size }];
+    });
+    if (ended.length === 0) return;
+    const here = [...this.unended].filter(({ intent }) => intent.market === market);
+    if (here.some(lacksFills)) return;
+    for (const { order, size } of ended) {
       const mayHave = here
         .filter(({ intent }) => intent.side !== order.intent.side)
         .reduce((sum, each) => sum.plus(countUnseen(each)), decimal('0'));

@@ -6,7 +6,7 @@ import { Decimal, decimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderFields } from '../../runbook/checked.ts';
 import { type JsonValue, type RecordValue, Time, toJson, type Value } from '../../runbook/values.ts';
-import { isPositionStop } from '../../venue/order/context.ts';
+import { isPositionStop, type OrderSnapshot } from '../../venue/order/context.ts';
 import { computeAveragePrice, isZeroDecimal } from '../../venue/order/fills.ts';
 import { readOrderedSize } from '../../venue/order/guards.ts';
 import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
@@ -18,26 +18,22 @@ import { findMissing } from './completion.ts';
 /** An order of ours as a step has seen it. */
 type Shown = Pick<TrackedOrder, 'intent' | 'createdAt' | 'snapshot'>;
 
-function show({ intent, createdAt, snapshot }: TrackedOrder): Shown {
-  return { intent, createdAt, snapshot };
-}
-
 /** An order of this run, or one that a list showed; its fields read like a record's. */
 export class OrderHandle implements OrderFields {
   /** The tracked order, where it is ours. */
   readonly own: TrackedOrder | undefined;
-  /** What the fields are made of. */
-  private shown: Shown | OrderRecord;
+  /** What the fields are made of: of an order that is ours, its snapshot. */
+  private shown: OrderSnapshot | OrderRecord;
   /** Made when one is first read: no expression reads most orders of a long run. */
   private made: OrderFields | undefined;
 
-  private constructor(own: TrackedOrder | undefined, shown: Shown | OrderRecord) {
+  private constructor(own: TrackedOrder | undefined, shown: OrderSnapshot | OrderRecord) {
     this.own = own;
     this.shown = shown;
   }
 
   static ofOwn(order: TrackedOrder): OrderHandle {
-    return new OrderHandle(order, show(order));
+    return new OrderHandle(order, order.snapshot);
   }
   static ofRecord(record: OrderRecord): OrderHandle {
     return new OrderHandle(undefined, record);
@@ -45,14 +41,19 @@ export class OrderHandle implements OrderFields {
 
   /** Updates the snapshot to what is known now. */
   touch(record?: OrderRecord): void {
-    if (this.own !== undefined) this.shown = show(this.own);
+    if (this.own !== undefined) this.shown = this.own.snapshot;
     else if (record !== undefined) this.shown = record;
     this.made = undefined;
   }
 
   private get fields(): OrderFields {
-    this.made ??= 'snapshot' in this.shown ? findOwnFields(this.shown) : toRecordFields(this.shown);
+    this.made ??= 'context' in this.shown ? findOwnFields(this.join(this.shown)) : toRecordFields(this.shown);
     return this.made;
+  }
+
+  private join(snapshot: OrderSnapshot): Shown {
+    const { intent, createdAt } = this.own as TrackedOrder;
+    return { intent, createdAt, snapshot };
   }
 
   /**
@@ -60,7 +61,7 @@ export class OrderHandle implements OrderFields {
    * otherwise.
    */
   get incomplete(): string | undefined {
-    return 'snapshot' in this.shown ? describeMissing(this.shown) : undefined;
+    return 'context' in this.shown ? describeMissing(this.join(this.shown)) : undefined;
   }
 
   get id(): string {

@@ -3,6 +3,7 @@
  * settles at one reading every two seconds, never two of a market at a time. Only this file would change for a push channel.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
+import { PassingMap } from '../../base/passing-map.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { FIRST_POLL_MS, POLL_MS } from '../../venue/order/polling.ts';
 import { makeLookupParams, makeMarketParams, makeReadParams, PAGE_ROWS } from '../../venue/order/requests.ts';
@@ -49,8 +50,8 @@ export class OrderWatch {
   private readonly waiters = new Set<Waiter>();
   /** Readings under way or waiting for tokens, by market. */
   private readonly polls = new Map<string, Promise<void>>();
-  /** When the reading was sent that last showed the order, epoch ms. */
-  private readonly shownAt = new Map<TrackedOrder, number>();
+  /** When the reading was sent that last showed the order, epoch ms; of the orders that were shown within POLL_MS. */
+  private readonly shownAt = new PassingMap<TrackedOrder, number>();
   /** Markets whose orders do not fit into one page. */
   private readonly crowded = new Set<string>();
   private timer: Timer | undefined;
@@ -218,7 +219,7 @@ export class OrderWatch {
     });
   }
 
-  /** Whether a reading of the last `ms` showed the order. */
+  /** Whether a reading of the last `ms`, at most POLL_MS, showed the order. */
   hasShownWithin(ms: number, order: TrackedOrder): boolean {
     const at = this.shownAt.get(order);
     return at !== undefined && this.clock.now() - at <= ms;
@@ -229,6 +230,8 @@ export class OrderWatch {
     const at = outcome.sentAt ?? outcome.settledAt;
     for (const order of orders)
       if (outcome.result.some((record) => isRecordOf(record, order))) this.shownAt.set(order, at);
+    const since = this.clock.now() - POLL_MS;
+    for (const [order, shownAt] of [...this.shownAt]) if (shownAt < since) this.shownAt.delete(order);
   }
 
   /** The start of a reading that must find what was done at `at` (epoch ms on the run's clock), in µs. */

@@ -12,9 +12,10 @@ import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { isStop } from '../../venue/position/residual.ts';
 import { makeRecord, type OrderRecord } from '../../venue/records.ts';
-import type { RunContext } from '../context.ts';
+import type { RunContext, UndoEntry } from '../context.ts';
 import { Cancellation, Halt, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
+import type { OrderManager } from '../orders/orders.ts';
 import { makeInternalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
 import type { RunbookGlobals } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -188,21 +189,38 @@ export function registerUndo(
 ): void {
   execution.registerUndo(value);
   if (findUndo(execution.step) !== 'cancel') return;
-  const { orderManager, undos } = execution.run;
-  const step = `${execution.path}/undo`;
-  const isLastWord = execution.step.undo !== undefined;
-  undos.push({
-    path: step,
-    run: async (cancel) => {
-      if (!isLastWord && handle.own !== undefined && orderManager.keepCovering(handle.own, step)) return;
-      try {
-        await orderManager.undo(handle, { ...makeInternalRequest(step, cancel), isLastWord });
-      } finally {
-        // Undoing goes on without the fills; they are read again when the run ends.
-        await orderManager.complete([handle], { step, windowMs: 0, cancel });
-      }
-    },
-  });
+  const { run, path, step } = execution;
+  run.undos.push(new OrderUndo(run.orderManager, handle, path, step.undo !== undefined));
+}
+
+/** The cancel of a placed order. A long run has one for each of its orders, so it holds nothing else. */
+class OrderUndo implements UndoEntry {
+  private readonly orderManager: OrderManager;
+  private readonly handle: OrderHandle;
+  private readonly placedBy: string;
+  private readonly isLastWord: boolean;
+
+  constructor(orderManager: OrderManager, handle: OrderHandle, placedBy: string, isLastWord: boolean) {
+    this.orderManager = orderManager;
+    this.handle = handle;
+    this.placedBy = placedBy;
+    this.isLastWord = isLastWord;
+  }
+
+  get path(): string {
+    return `${this.placedBy}/undo`;
+  }
+
+  async run(cancel: Cancellation): Promise<void> {
+    const { orderManager, handle, path, isLastWord } = this;
+    if (!isLastWord && handle.own !== undefined && orderManager.keepCovering(handle.own, path)) return;
+    try {
+      await orderManager.undo(handle, { ...makeInternalRequest(path, cancel), isLastWord });
+    } finally {
+      // Undoing goes on without the fills; they are read again when the run ends.
+      await orderManager.complete([handle], { step: path, windowMs: 0, cancel });
+    }
+  }
 }
 
 export async function ensureBand({ run, frame, scope, path }: StepExecution, market: string): Promise<void> {

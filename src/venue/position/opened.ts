@@ -3,7 +3,7 @@
  * can only close, so what it filled beyond the run's own was held before; any other order closes what was proven when it was
  * decided: what its step allowed it to do proves nothing. Pure.
  */
-import { Decimal, type DecimalString, decimal } from '../../base/decimal.ts';
+import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { isPositionStop, type OrderSnapshot } from '../order/context.ts';
 import { computeShortfall } from '../order/fills.ts';
 import { getExposure } from '../order/life.ts';
@@ -63,20 +63,32 @@ export function computeOpened(
   return sum.net;
 }
 
-interface Counted extends Trade {
-  /** Counts the orders: trades of one instant follow each other as their orders do. */
-  readonly place: number;
-  after: Sum;
+/** An order with its number among those of the run: trades of one instant follow each other as their orders do. */
+type NumberedOrder = OwnOrder & { readonly place: number };
+
+interface Counted {
+  /** Epoch µs. */
+  readonly at: number;
+  readonly order: NumberedOrder;
+  readonly size: DecimalString;
+  /** What a position stop closed beyond what the run and, as far as it was proven, the account held. */
+  beyond: Decimal | undefined;
+  /** What it and the trades before it add up to; of the last trades and some others. */
+  after: Sum | undefined;
 }
+
+/** How many of the last trades have their sums; of those before, each that is a multiple of it. */
+const SUMS_KEPT = 64;
 
 /**
  * What the orders of one market have opened, kept up with each change of an order: it costs what has changed, however many orders
- * came before.
+ * came before. A fill that is read late is counted from the last sum before it.
  */
 export class OpenedPosition {
   private readonly trades: Counted[] = [];
   private readonly beyond = new Map<OwnOrder, Decimal>();
-  private readonly byOrder = new Map<OwnOrder, { readonly place: number; trades: readonly Counted[] }>();
+  private readonly byOrder = new Map<OwnOrder, readonly Counted[]>();
+  private ownTrades = 0;
 
   /** What is opened and not closed, long positive. */
   get net(): Decimal {
@@ -94,15 +106,13 @@ export class OpenedPosition {
 
   /** Whether an order that can open has filled: a run without one protects a position of others, and its stops close nothing else. */
   get hasOwn(): boolean {
-    return this.trades.some(({ order }) => !isPositionStop(order.intent));
+    return this.ownTrades > 0;
   }
 
-  /** Takes in an order as it is now; the first time in the order of the intents. */
-  update(order: OwnOrder): void {
-    const known = this.byOrder.get(order) ?? { place: this.byOrder.size, trades: [] };
-    this.byOrder.set(order, known);
+  /** Takes in an order as it is now. */
+  update(order: NumberedOrder): void {
     const now = listTrades(order);
-    const before = known.trades;
+    const before = this.byOrder.get(order) ?? [];
     const isKept = (trade: Counted, index: number) =>
       now[index]?.at === trade.at && now[index]?.size.eq(trade.size) === true;
     const changed = before.findIndex((trade, index) => !isKept(trade, index));
@@ -114,27 +124,45 @@ export class OpenedPosition {
       this.trades.splice(index, 1);
       first = Math.min(first, index);
     }
-    const added = now.slice(kept).map((trade): Counted => ({ ...trade, place: known.place, after: NOTHING }));
+    const added = now
+      .slice(kept)
+      .map(({ at, size }): Counted => ({ at, order, size: formatDecimal(size), beyond: undefined, after: undefined }));
     for (const trade of added) {
       let index = this.trades.length;
       while (index > 0 && isBefore(trade, this.trades[index - 1])) index -= 1;
       this.trades.splice(index, 0, trade);
       first = Math.min(first, index);
     }
-    known.trades = [...before.slice(0, kept), ...added];
-    let sum = this.trades[first - 1]?.after ?? NOTHING;
-    const stops = new Set(isPositionStop(order.intent) ? [order] : []);
-    for (const trade of this.trades.slice(first)) {
-      sum = addTrade(sum, trade, false);
+    const trades = [...before.slice(0, kept), ...added];
+    this.byOrder.set(order, trades);
+    if (!isPositionStop(order.intent)) this.ownTrades += trades.length - before.length;
+    this.sumFrom(first, isPositionStop(order.intent) ? order : undefined);
+  }
+
+  /** Counts the trades from an index on; `changed`: a stop of which trades were taken out or added. */
+  private sumFrom(first: number, changed: OwnOrder | undefined): void {
+    const { trades } = this;
+    let from = first;
+    while (from > 0 && trades[from - 1]?.after === undefined) from -= 1;
+    let sum = trades[from - 1]?.after ?? NOTHING;
+    const stops = new Set(changed === undefined ? [] : [changed]);
+    for (const trade of trades.slice(from)) {
+      sum = addTrade(sum, { order: trade.order, size: decimal(trade.size) }, false);
       trade.after = sum;
+      trade.beyond = sum.beyond.isZero() ? undefined : sum.beyond;
       if (isPositionStop(trade.order.intent)) stops.add(trade.order);
+    }
+    const oldest = trades.length - SUMS_KEPT;
+    for (let index = Math.max(0, from - SUMS_KEPT); index < oldest; index += 1) {
+      const trade = trades[index];
+      if (trade !== undefined && index % SUMS_KEPT !== 0) trade.after = undefined;
     }
     for (const stop of stops) this.sumBeyond(stop);
   }
 
   private sumBeyond(stop: OwnOrder): void {
-    const trades = this.byOrder.get(stop)?.trades ?? [];
-    const size = trades.reduce((sum, { after }) => sum.plus(after.beyond), ZERO);
+    const trades = this.byOrder.get(stop) ?? [];
+    const size = trades.reduce((sum, { beyond }) => (beyond === undefined ? sum : sum.plus(beyond)), ZERO);
     if (size.isZero()) this.beyond.delete(stop);
     else this.beyond.set(stop, size);
   }
@@ -145,7 +173,7 @@ export class OpenedPosition {
 }
 
 function isBefore(one: Counted, other: Counted | undefined): boolean {
-  return other !== undefined && (one.at < other.at || (one.at === other.at && one.place < other.place));
+  return other !== undefined && (one.at < other.at || (one.at === other.at && one.order.place < other.order.place));
 }
 
 function addTrade(before: Sum, { order, size }: Pick<Trade, 'order' | 'size'>, isBeside: boolean): Sum {
