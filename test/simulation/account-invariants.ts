@@ -361,7 +361,7 @@ export const ACCOUNT_INVARIANTS = {
   I15: {
     name: 'limits',
     asks: 'no run has more orders working than it may, nor sends more writes, nor do all runs of the account together hold or have working more than its profile allows; none that halts sends an order that could enlarge its position',
-    against: ['books', 'journal'],
+    against: ['books', 'wire', 'journal'],
     *breaches(facts) {
       yield* exceededTogether(facts);
       const left = [...facts.listLeft()];
@@ -421,7 +421,7 @@ export const ACCOUNT_INVARIANTS = {
   I21: {
     name: 'the plan',
     asks: 'every request of a run is a row of its plan, with the parameters that the plan knows; no run exceeds a bound of its plan',
-    against: ['journal'],
+    against: ['wire', 'journal'],
     *breaches(facts) {
       const { happened } = facts;
       const { profile } = happened.scenario;

@@ -189,7 +189,7 @@ export const ORDER_INVARIANTS = {
   I4: {
     name: 'nothing lost',
     asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop or target of `manage`, which only reduces, and one more exit; a run halts only where something went wrong; what a failed run placed is taken away',
-    against: ['books', 'journal'],
+    against: ['books', 'wire', 'journal'],
     *breaches(facts) {
       const { intents, happened, own, settled } = facts;
       const doubtful = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
