@@ -143,7 +143,7 @@ steps:
     const config = { markets: { 'BTC-USD': { tick: '1', lot: '0.0001', min_size: '0.0001', start: '64000' } } };
     const { entries } = await perform({ loaded, inputs: {}, config });
     const errors = entries.flatMap(({ type, data }) => (type === 'step.ended' && data.error ? [data.error.kind] : []));
-    expect(errors).toEqual(['assertion', 'assertion']);
+    expect(errors).toEqual(['assertion', 'unprotected_position']);
     expect(findDeparture(loaded.runbook, entries)).toBeUndefined();
     // Without the entry that says so its steps have succeeded, and no `on_error` follows.
     const kept = entries.filter(({ type, step }) => type !== 'run.residual' || step === '');

@@ -306,6 +306,18 @@ describe('the clean-up of a run', () => {
     expect([outcome, kind]).toEqual(['failed', 'assertion']);
   });
 
+  it('fails the step that calls a runbook with what went wrong there first: its caller closes what was left', async () => {
+    const inner = `runbook: inner\ndsl: 1\nleaves: {position: none}\nsteps:\n  - ${BUYS}\non_error:\n  - ${FAILS}\n`;
+    const closes = 'catch: [{on: [unprotected_position], do: [{close: BTC-USD}], then: continue}]';
+    const text = `runbook: case\ndsl: 1\nleaves: {position: none}\nsteps:\n  - call: {runbook: inner, with: {}}\n    ${closes}\n`;
+    const loaded = loadedFrom({ file: 'case.yaml', text }, () => ({ file: 'inner.yaml', text: inner }));
+    const performance = await perform({ loaded, inputs: {}, config: { markets: MARKETS } });
+    expect(summarize(performance)).toMatchObject({
+      outcome: 'succeeded',
+      atVenue: ['market long closed', 'market short closed'],
+    });
+  });
+
   it('waits until it is known of each message whether it arrived', async () => {
     const waits = (settled: (time: number) => Promise<void> | undefined) => {
       let begin: (ms: number) => Promise<void> = async () => {};

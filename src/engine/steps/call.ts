@@ -32,7 +32,10 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
       requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
     } catch (error) {
       if (error instanceof StepFailure || error instanceof InternalFailure)
-        await execution.block(callee.onError, frame.handler(error.fact));
+        await execution.block(callee.onError, frame.handler(error.fact)).catch((later: unknown) => {
+          // As a run does: its caller handles what went wrong first, of which it cannot learn otherwise.
+          throw later instanceof StepFailure ? error : later;
+        });
       throw error;
     }
   };
