@@ -64,7 +64,7 @@ export function foldOrders(entries: Iterable<Entry>): readonly TrackedOrder[] {
 }
 
 /** A change of an order's state; `at`: epoch ms. */
-export type StateChange = Pick<TrackerChange, 'from' | 'to' | 'event'> & { readonly at: number };
+type StateChange = Pick<TrackerChange, 'from' | 'to' | 'event'> & { readonly at: number };
 
 /** An order as the engine's tracker has it, with every change of its state, oldest first. */
 export interface FollowedOrder {
