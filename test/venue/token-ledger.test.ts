@@ -263,6 +263,9 @@ describe('the cost of GET /orders, ten at first', () => {
   const every = (venue: Venue, pauseMs: number, afterMs: number) =>
     [1, 2, 3].reduce((to, n) => to.orders(25, 1_060 + n * pauseMs - afterMs, afterMs), venue);
 
+  /** Two of 25, one of so much before which others had time, and one of 25. */
+  const between = (venue: Venue, tokens: number) => lone(venue, 25, 25).orders(tokens, 3_000).orders(25, 3_070);
+
   it('is held with what was learned, but for a cost that falls', () => {
     const venue = new Venue();
     const before = venue.ledger.report(2_000).used;
@@ -281,6 +284,8 @@ describe('the cost of GET /orders, ten at first', () => {
     ['three with another between them', (venue) => lone(venue, 25, 25, 10, 25), 10],
     ['three, each near the one before', (venue) => every(venue, 1_000, 940), 25],
     ['three before which others had time', (venue) => every(venue, 1_001, 940), 10],
+    ['three, and one without an excess between them', (venue) => between(venue, 10), 10],
+    ['three, and one with an excess between them before which others had time', (venue) => between(venue, 30), 25],
     ['as much as a burst', (venue) => lone(venue, 1_200, 1_200, 1_200), 10],
     ['one of less than none', (venue) => venue.orders(-5, 2_000), 10],
   ])('is learned from %s, or not', (_, act, cost) => {

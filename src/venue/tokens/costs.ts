@@ -4,6 +4,7 @@
  * row raise a cost: what another program on the address spends between two headers reads as the cost of our request. Believed at
  * once, such a reading made heartbeats so dear that the switch fired for want of tokens; meanwhile the excess counts as use by
  * others, so the limit holds. Three readings in a row lower a cost, to the highest that all three allow.
+ * A reading long after the one before says less: others had time to spend. It confirms nothing, but one without an excess breaks the row.
  */
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { CATALOGUE, type Endpoint, type EndpointName } from '../catalogue.ts';
@@ -54,14 +55,19 @@ export class LearnedCosts {
 
   /**
    * One reading of a request that ran alone: it cost `spent` tokens at least and `most` at most, because the venue may have regained
-   * some meanwhile. Gives whether that decides the cost. Documented costs are not learned.
+   * some meanwhile. `isNear`: the reading before was so short a time ago that others have hardly spent between them. Gives whether that
+   * decides the cost. Documented costs are not learned.
    */
-  observe(endpoint: CostedEndpoint, spent: number, most: number): boolean {
+  observe(endpoint: CostedEndpoint, spent: number, most: number, isNear: boolean): boolean {
     // A header that has not moved says nothing: some venues make it anew only once in a while.
     if (getDocumentedCost(endpoint) !== undefined || !Number.isSafeInteger(spent) || spent < 1) return false;
     const known = this.learned.get(endpoint) ?? { cost: undefined, candidate: 0, readings: 0, higher: 0, raises: 0 };
     this.learned.set(endpoint, known);
     const cost = this.costFor(endpoint);
+    if (!isNear) {
+      if (spent <= cost) known.raises = 0;
+      return false;
+    }
     known.raises = spent <= cost ? 0 : spent === known.higher ? known.raises + 1 : 1;
     known.higher = spent;
     known.readings = most > cost ? 0 : known.readings + 1;

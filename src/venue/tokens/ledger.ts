@@ -53,7 +53,7 @@ export function isUrgent(cls: CallClass): boolean {
 
 /** No token of ours may become free this close to a request whose cost is read from the remaining ones. */
 const QUIET_MS = 2_000;
-/** A cost is read only against a reading that came at most so long before. */
+/** What others spend between two readings counts for little while they are at most so far apart. */
 const NEAR_MS = 1_000;
 /** This share of the reserve is lent to ordinary requests only against tokens that become free within this time. */
 const LENT_SHARE = 0.5;
@@ -392,11 +392,10 @@ export class Ledger {
       this.tokenHolds.expired === latest.expiredMark &&
       (this.tokenHolds.findNextAt() ?? Infinity) > this.now + QUIET_MS;
     const spent = latest.remaining - remaining;
-    // The longer ago the reading before, the more of the change is what others spent.
-    if (this.now - latest.at > NEAR_MS) return request.weight;
     if (!quiet || spent < 0 || spent > this.settings.burst) return request.weight;
     const regained = Math.max(1, Math.ceil(this.getRefillPerMs() * (this.now - latest.askedAt)));
-    return this.costs.observe(request.endpoint, spent, spent + regained)
+    // The longer ago the reading before, the more of the change is what others spent.
+    return this.costs.observe(request.endpoint, spent, spent + regained, this.now - latest.at <= NEAR_MS)
       ? Math.max(request.weight, spent)
       : request.weight;
   }
