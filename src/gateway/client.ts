@@ -177,7 +177,8 @@ export class VenueClient implements VenuePort {
         checked.readyAt = this.parts.clock.now();
         const weight = budget.weightOf(endpoint);
         const heartbeat = buildHeartbeatDemand(call, profile, budget);
-        return { endpoint, weight, class: call.class, deadlineAt, wanted, heartbeat };
+        const withinMs = deadlineAt === undefined ? undefined : deadlineAt - checked.readyAt;
+        return { endpoint, weight, class: call.class, withinMs, wanted, heartbeat };
       },
       // A heartbeat is no progress, so neither is its wait.
       waiting:

@@ -43,7 +43,7 @@ export async function sendDeclared(
     ...(need === undefined
       ? {}
       : {
-          tokens: () => ({ ...declared.tokens(), class: need.class, deadlineAt: clock.now() + need.withinMs }),
+          tokens: () => ({ ...declared.tokens(), class: need.class, withinMs: need.withinMs }),
           answerMs: need.withinMs,
         }),
     attempted: (attempt) => {

@@ -115,14 +115,14 @@ export async function exchangeOnce<V extends Verdict>(
 
   reached?.('CP2');
   const asked = exchange.tokens();
-  const wait = reportWait(clock, asked.deadlineAt, exchange.waiting);
+  const wait = reportWait(clock, asked.withinMs, exchange.waiting);
   let granted: BudgetAnswer;
   try {
     granted = await budget.acquire(asked);
   } finally {
     wait.end();
   }
-  if (granted.kind === 'refused') return stop(describeRefusal(granted, asked));
+  if (granted.kind === 'refused') return stop(describeRefusal(granted, asked, clock));
   const { ticket, waitedMs } = granted;
 
   const request = exchange.request();
@@ -185,10 +185,11 @@ export async function exchangeOnce<V extends Verdict>(
 /** Reports a long wait, each time in a turn of its own so that a replay finds the same place for it, until it has ended. */
 function reportWait(
   clock: Clock,
-  deadlineAt: number | undefined,
+  withinMs: number | undefined,
   report: Exchange<Verdict>['waiting'],
 ): { end(): void } {
   if (report === undefined) return { end() {} };
+  const deadlineAt = withinMs === undefined ? undefined : clock.now() + withinMs;
   let hasEnded = false;
   const reportLater = (at: number) => clock.at(at, () => clock.arrive(turn));
   const turn = () => {
@@ -254,10 +255,14 @@ export function findWithdrawal(wanted: Wanted | undefined): Obstacle | undefined
   return makeObstacle(STEP_ENDED, `it was not sent before its step ended: ${wanted.withdrawn}`);
 }
 
-function describeRefusal(refusal: Extract<BudgetAnswer, { kind: 'refused' }>, asked: BudgetRequest): Obstacle {
+function describeRefusal(
+  refusal: Extract<BudgetAnswer, { kind: 'refused' }>,
+  asked: BudgetRequest,
+  clock: Clock,
+): Obstacle {
   const { code } = refusal;
   if (code === 'WITHDRAWN') return findWithdrawal(asked.wanted) ?? { code: STEP_ENDED, message: STEP_ENDED };
   if (code === 'HEARTBEAT_TOKENS') return makeObstacle(code, refusal.because);
-  const when = new Date(refusal.earliestAt).toISOString();
+  const when = new Date(clock.now() + refusal.earliestInMs).toISOString();
   return makeObstacle(code, `${formatCount(asked.weight, 'token')} would not be free before ${when}`);
 }

@@ -188,7 +188,7 @@ describe('a call', () => {
     const { client, run, asked, sent } = setUp();
     await run(client.call(callOf('GET /orders', { deadlineAt: START + 9, wanted, answerMs: 50 })));
     expect(asked).toEqual([
-      { endpoint: 'GET /orders', weight: 11, class: 'read', deadlineAt: START + 9, wanted, heartbeat: undefined },
+      { endpoint: 'GET /orders', weight: 11, class: 'read', withinMs: 9, wanted, heartbeat: undefined },
     ]);
     expect(sent[0]?.options.timeoutMs).toBe(50);
   });

@@ -49,7 +49,7 @@ async function exchange(
       noted.push('tokens');
       if (given.tokensAfterMs !== undefined) await sleepFor(clock, given.tokensAfterMs);
       if (given.refused === 'WITHDRAWN') return { kind: 'refused', code: 'WITHDRAWN' };
-      if (given.refused !== undefined) return { kind: 'refused', code: given.refused, earliestAt: START };
+      if (given.refused !== undefined) return { kind: 'refused', code: given.refused, earliestInMs: 0 };
       return { kind: 'granted', ticket, waitedMs: 7 };
     },
   };

@@ -374,7 +374,7 @@ describe('VenueSession, rotated refresh tokens', () => {
           weightOf: () => 20,
           acquire: () =>
             new Promise((resolve) => {
-              grant = () => resolve({ kind: 'refused', code: 'QUEUE_FULL', earliestAt: START });
+              grant = () => resolve({ kind: 'refused', code: 'QUEUE_FULL', earliestInMs: 0 });
             }),
         },
       },

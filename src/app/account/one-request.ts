@@ -37,7 +37,7 @@ export async function sendOnce<E extends EndpointName>(
       endpoint: name,
       weight: budget.weightOf(name),
       class: klass,
-      deadlineAt: tokensWithinMs === undefined ? undefined : clock.now() + tokensWithinMs,
+      withinMs: tokensWithinMs,
     }),
     request: () => toWireRequest(name, params, profile),
     read: (answer) => readAnswer(name, answer, profile),
@@ -111,7 +111,7 @@ export async function readDeclaredPositions(
   if ('problem' in exchange) return { why: exchange.problem };
   const sent = await exchangeOnce(account, {
     ...exchange,
-    tokens: () => ({ ...exchange.tokens(), class: 'reconcile', deadlineAt: clock.now() + tokensWithinMs }),
+    tokens: () => ({ ...exchange.tokens(), class: 'reconcile', withinMs: tokensWithinMs }),
   });
   if (sent.kind !== 'answered') return { why: describeUnanswered(account, sent).why };
   const { verdict, reply, times } = sent;

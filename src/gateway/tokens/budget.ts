@@ -27,8 +27,8 @@ export interface BudgetRequest {
   readonly endpoint: CostedEndpoint;
   readonly weight: number;
   readonly class: CallClass;
-  /** Epoch ms. */
-  readonly deadlineAt?: number | undefined;
+  /** Longest wait, ms. A length and no instant: the clock of a run and that of its process may disagree, and either may be set. */
+  readonly withinMs?: number | undefined;
   /** The request renews a deadman switch: tokens are reserved for the heartbeats that follow. */
   readonly heartbeat?: HeartbeatDemand | undefined;
   /** Shows whether the caller still needs the request; otherwise it is refused as WITHDRAWN. */
@@ -37,8 +37,8 @@ export interface BudgetRequest {
 
 export type BudgetAnswer =
   | { readonly kind: 'granted'; readonly ticket: Ticket; readonly waitedMs: number }
-  /** `earliestAt`: epoch ms before which the tokens cannot be free, as far as is known now. */
-  | { readonly kind: 'refused'; readonly code: 'DEADLINE' | 'QUEUE_FULL'; readonly earliestAt: number }
+  /** `earliestInMs`: before so many ms are over the tokens cannot be free, as far as is known now. */
+  | { readonly kind: 'refused'; readonly code: 'DEADLINE' | 'QUEUE_FULL'; readonly earliestInMs: number }
   | { readonly kind: 'refused'; readonly code: 'WITHDRAWN' }
   /** The token limit is too low for the heartbeats of the switch. */
   | { readonly kind: 'refused'; readonly code: 'HEARTBEAT_TOKENS'; readonly because: string };
@@ -138,14 +138,14 @@ export class LocalBudget implements Budget {
 
   acquire(request: BudgetRequest): Promise<BudgetAnswer> {
     return new Promise((resolve) => {
-      const { weight, class: cls, heartbeat, deadlineAt, wanted } = request;
+      const { weight, class: cls, heartbeat, withinMs, wanted } = request;
       const since = this.clock.monotonic();
       const entry: Entry = { request, weight, class: cls, since, resolve, deadline: undefined };
       if (!this.makeRoomFor(entry)) return;
       this.queue.add(entry);
       wanted?.onWithdrawn(() => this.withdraw(entry));
       if (heartbeat !== undefined && !isUrgent(cls)) this.arming.push({ entry, heartbeat });
-      if (deadlineAt !== undefined) this.fresh.push(entry);
+      if (withinMs !== undefined) this.fresh.push(entry);
       void this.pump();
     });
   }
@@ -266,9 +266,7 @@ export class LocalBudget implements Budget {
     return this.fresh
       .filter((entry) => this.queue.has(entry))
       .map((entry) => ({ entry, earliest: this.estimateEarliest(ledger, entry, now) }))
-      .filter(
-        ({ entry, earliest }) => this.toEpoch(earliest, now) > (entry.request.deadlineAt ?? Number.POSITIVE_INFINITY),
-      );
+      .filter(({ entry, earliest }) => Math.max(0, earliest - now) > this.getLeftMs(entry));
   }
 
   private act({ granted, late, overcommitted, wakeAt }: Pass): void {
@@ -291,14 +289,18 @@ export class LocalBudget implements Budget {
   private refuse(entry: Entry, code: 'DEADLINE' | 'QUEUE_FULL', earliest: number): void {
     entry.deadline?.cancel();
     this.queue.remove(entry);
-    entry.resolve({ kind: 'refused', code, earliestAt: Math.ceil(this.toEpoch(earliest, this.now())) });
+    entry.resolve({ kind: 'refused', code, earliestInMs: Math.ceil(Math.max(0, earliest - this.now())) });
   }
 
   /** Refuses the entry if it still waits when its deadline comes. */
   private watch(entry: Entry): void {
-    const { deadlineAt } = entry.request;
-    if (deadlineAt === undefined || entry.deadline !== undefined) return;
-    entry.deadline = this.clock.after(deadlineAt - this.clock.now(), () => void this.expire(entry));
+    if (entry.request.withinMs === undefined || entry.deadline !== undefined) return;
+    entry.deadline = this.clock.after(this.getLeftMs(entry), () => void this.expire(entry));
+  }
+
+  /** How long the entry may still wait; negative once that is over. */
+  private getLeftMs({ request: { withinMs = Number.POSITIVE_INFINITY }, since }: Entry): number {
+    return withinMs - (this.clock.monotonic() - since);
   }
 
   /** Refuses an entry that its caller no longer needs. One that a pass has already removed is granted; the caller gives it back. */
@@ -330,11 +332,6 @@ export class LocalBudget implements Budget {
   private wakeUp(): void {
     this.wakeAt = undefined;
     void this.pump();
-  }
-
-  /** Converts an instant of the ledger's clock to epoch ms. */
-  private toEpoch(instant: number, now: number): number {
-    return this.clock.now() + Math.max(0, instant - now);
   }
 
   // Tickets.
