@@ -291,7 +291,8 @@ class Execution {
 
   /** Nothing is written behind the end: readings under way are answered first, and messages delivered or given up. */
   private async waitForArrivals(): Promise<void> {
-    await this.context.orderManager.watch.waitForReadings();
+    const { orderManager, setup } = this.context;
+    await orderManager.watch.waitForReadings(setup.fillsWindowMs);
     const deliveries = this.context.notifier.settled?.();
     if (deliveries !== undefined) await deliveries;
   }
@@ -373,17 +374,18 @@ class Execution {
 
   /** The run's fills are the venue's before it ends. A run that halts reads once: its venue may not answer at all. */
   private async reconcileFills(hasHalted: boolean, cancel: Cancellation): Promise<void> {
-    const { orderManager, setup } = this.context;
-    await orderManager.reconcileFills({ step: 'settle', windowMs: hasHalted ? 0 : setup.fillsWindowMs, cancel });
+    const { clock, orderManager, setup } = this.context;
+    const windowMs = hasHalted ? 0 : setup.fillsWindowMs;
+    await orderManager.reconcileFills({ step: 'settle', windowMs, deadlineAt: clock.now() + windowMs, cancel });
   }
 
   /** Ends the switch as declared, and reads what became of orders until then. */
   private async exitSwitch(isHalting: boolean): Promise<void> {
-    const { heartbeat, orderManager } = this.context;
+    const { heartbeat, orderManager, setup } = this.context;
     await heartbeat.exit();
     // A switch that may have fired meanwhile may have taken the orders that the run leaves.
     if (orderManager.hasCanceling) await orderManager.readAll('settle');
-    await orderManager.watch.waitForReadings();
+    await orderManager.watch.waitForReadings(setup.fillsWindowMs);
     // A reading, also one that waited for tokens, may have shown an end, or more that filled.
     await this.reconcileFills(isHalting, new Cancellation());
   }

@@ -183,11 +183,7 @@ export async function exchangeOnce<V extends Verdict>(
 }
 
 /** Reports a long wait, each time in a turn of its own so that a replay finds the same place for it, until it has ended. */
-function reportWait(
-  clock: Clock,
-  withinMs: number | undefined,
-  report: Exchange<Verdict>['waiting'],
-): { end(): void } {
+function reportWait(clock: Clock, withinMs: number | undefined, report: Exchange<Verdict>['waiting']): { end(): void } {
   if (report === undefined) return { end() {} };
   const deadlineAt = withinMs === undefined ? undefined : clock.now() + withinMs;
   let hasEnded = false;

@@ -20,9 +20,13 @@ function watching(answeredAfterMs: number) {
       underWay += 1;
       most = Math.max(most, underWay);
       return new Promise((resolve) => {
-        clock.at(clock.now() + answeredAfterMs, () => {
+        const timer = clock.at(clock.now() + answeredAfterMs, () => {
           underWay -= 1;
           resolve({ kind: 'confirmed', result: [], settledAt: clock.now() });
+        });
+        call.wanted?.onWithdrawn(() => {
+          timer.cancel();
+          resolve({ kind: 'denied', code: 'STEP_ENDED', message: 'STEP_ENDED', settledAt: clock.now() });
         });
       });
     },
@@ -128,7 +132,7 @@ describe('orders that are awaited while tokens are scarce', () => {
     whole.cancel('operator', 'enough');
     await clock.advanceTo(START + 60_000);
     await waiting;
-    await watch.waitForReadings();
+    await watch.waitForReadings(60_000);
     expect(asked).toHaveLength(3);
   });
 
@@ -156,13 +160,26 @@ describe('orders that are awaited while tokens are scarce', () => {
     whole.cancel('operator', 'enough');
     await Promise.all(waits);
     let isOver = false;
-    const over = watch.waitForReadings().then(() => {
+    const over = watch.waitForReadings(60_000).then(() => {
       isOver = true;
     });
     await clock.advanceTo(START + 10_499);
     expect(isOver).toBe(false);
     await clock.advanceTo(START + 10_500);
     await over;
+  });
+
+  it('hold up the end of a run for so long at most', async () => {
+    const { clock, watch } = watching(3_600_000);
+    const whole = new Cancellation();
+    const wait = watch.until(orderOf('BTC-USD@1'), () => false, whole).catch(() => 'left');
+    await clock.advanceTo(START + 600);
+    whole.cancel('operator', 'enough');
+    await wait;
+    const over = watch.waitForReadings(60_000);
+    await clock.advanceTo(START + 60_600);
+    await over;
+    expect(clock.nextTimerAt()).toBeUndefined();
   });
 
   it('are read together with later waiters, and do not hold up another market', async () => {

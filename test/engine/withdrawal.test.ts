@@ -95,6 +95,42 @@ describe('an order that waits for its tokens', () => {
   });
 });
 
+describe('a reading that waits for its tokens', () => {
+  /** Leaves less than the reserve, for an hour. */
+  const SPENDER = Array.from({ length: 3600 }, (_, second) => ({ afterMs: 1_000 * second, tokens: 19 }));
+  const spent = ({ entries }: Performance) => (entries.at(-1)?.at ?? 0) - START;
+
+  it('does not delay the end of a run that a person has ended', async () => {
+    const performance = await performed('steps:\n  - read_account: {}\n  - read_account: {}', {
+      config: NO_TOKENS,
+      commands: [{ ...ADA_CANCELS, afterMs: 3_000 }],
+    });
+    expect(errorOf(performance)).toBe('cancelled');
+    expect(spent(performance)).toBeLessThan(4_000);
+  });
+
+  it('does not delay it where fills are read', async () => {
+    const performance = await performed(`steps:\n  - ${TAKING}`, {
+      config: { tokens: { ...NO_TOKENS.tokens, foreign: SPENDER }, fillLagMs: 600_000 },
+      commands: [{ ...ADA_CANCELS, afterMs: 9_000 }],
+    });
+    expect(errorOf(performance)).toBe('cancelled');
+    expect(performance.entries.find(({ type }) => type === 'step.ended')?.at).toBe(START + 9_000);
+    // Then it reads what the run has filled for `fills.window`, 60 s by default, before its switch ends and once more behind that.
+    expect(spent(performance)).toBeGreaterThan(60_000);
+    expect(spent(performance)).toBeLessThan(140_000);
+  });
+
+  it('ends with its step', async () => {
+    const performance = await performed(
+      'steps:\n  - read_account: {}\n  - read_account: {}\n    timeout: 5s\n    catch: [{on: [timeout], then: continue}]',
+      { config: NO_TOKENS },
+    );
+    expect(performance.report.outcome).toBe('succeeded');
+    expect(spent(performance)).toBeLessThan(6_000);
+  });
+});
+
 describe('an order that waits for the deadman switch', () => {
   it('is not sent when a person has ended the run meanwhile', async () => {
     const performance = await performed(`${ARMED}\nsteps:\n  - ${RESTING}`, {

@@ -13,7 +13,7 @@ import { type Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type CompletionProgress, decideCompletion, findMissing, type Missing, noteReading } from './completion.ts';
 import { describeMissing } from './handles.ts';
-import { conclude, type OrderManagerParts } from './parts.ts';
+import { callWhileWanted, conclude, type OrderManagerParts } from './parts.ts';
 import type { OrderWatch, ReadingLimits } from './watch.ts';
 
 export interface CompletingRequest {
@@ -21,6 +21,8 @@ export interface CompletingRequest {
   readonly step: string;
   /** How long the orders are read at most, ms; 0: once, and only if that needs no waiting. */
   readonly windowMs: number;
+  /** Until when a reading may wait for tokens, epoch ms; without it, as long as its step lasts. */
+  readonly deadlineAt?: number;
   readonly cancel: Cancellation;
 }
 
@@ -125,7 +127,10 @@ export class Completing {
       request.cancel.check();
       const rest = what === 'fills' ? await this.readFillsTogether(market, own, request) : own;
       if (what === 'record' && own.length >= COMPLETED_TOGETHER)
-        haltUnrecorded(await this.watch.readTogether(own, request.step, this.limitWaiting(request)), request.step);
+        haltUnrecorded(
+          await this.readWhileWanted(request, (limits) => this.watch.readTogether(own, request.step, limits)),
+          request.step,
+        );
       else for (const order of rest) haltUnrecorded(await this.readOne(order, what, request), request.step);
     }
   }
@@ -166,7 +171,9 @@ export class Completing {
   private readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<CallOutcome<Reading>> {
     const { venueId } = order.snapshot.context;
     if (what === 'record' || venueId === undefined)
-      return this.watch.read(order, request.step, 'confirm', { class: 'complete', ...this.limitWaiting(request) });
+      return this.readWhileWanted(request, (limits) =>
+        this.watch.read(order, request.step, 'confirm', { class: 'complete', ...limits }),
+      );
     const { clientOrderId } = order.intent;
     return this.readFills(
       { endpoint: 'GET /fills/order', params: makeOrderFillParams<never>(venueId), clientOrderId },
@@ -180,19 +187,22 @@ export class Completing {
   ): Promise<CallOutcome<E>> {
     const { venue, callId } = this.run;
     const { step } = request;
-    return venue.call({
-      ...which,
-      id: callId(step),
-      step,
-      class: 'complete',
-      purpose: 'fills',
-      ...this.limitWaiting(request),
-    });
+    return this.readWhileWanted(request, (limits) =>
+      venue.call({ ...which, id: callId(step), step, class: 'complete', purpose: 'fills', ...limits }),
+    );
   }
 
-  /** A reading that may not wait is given up where no tokens are free, and where its answer takes long. */
-  private limitWaiting({ windowMs }: CompletingRequest): ReadingLimits {
-    return windowMs === 0 ? { deadlineAt: this.run.clock.now(), answerMs: ANSWER_AT_ONCE_MS } : {};
+  /**
+   * A reading that may not wait is given up where no tokens are free, and where its answer takes long; any other with its step, or at
+   * its deadline: where others use up the tokens, a step that a person cancels, and the run behind it, would never end.
+   */
+  private readWhileWanted<E extends Reading>(
+    { windowMs, deadlineAt, cancel }: CompletingRequest,
+    read: (limits: ReadingLimits) => Promise<CallOutcome<E>>,
+  ): Promise<CallOutcome<E>> {
+    const until = deadlineAt === undefined ? {} : { deadlineAt };
+    const limits = windowMs === 0 ? { deadlineAt: this.run.clock.now(), answerMs: ANSWER_AT_ONCE_MS } : until;
+    return callWhileWanted(cancel, (wanted) => read({ ...limits, wanted }));
   }
 
   /** Journals that the fills of an ended order were not all shown in time; the tracker raises its alarm. */

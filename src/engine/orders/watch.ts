@@ -14,6 +14,7 @@ import {
   type SWEEP,
   type VenueCall,
   type VenuePort,
+  type Wanted,
 } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
@@ -25,7 +26,7 @@ export const LOOK_BACK_MS = 3_600_000;
 /** Most pages of a market's orders that are read for one answer; what they do not show is read by its id, or not proven absent. */
 const MOST_PAGES = 10;
 /** How long a reading may wait for tokens (epoch ms), and for its answer, ms. */
-export type ReadingLimits = Pick<VenueCall, 'deadlineAt' | 'answerMs'>;
+export type ReadingLimits = Pick<VenueCall, 'deadlineAt' | 'answerMs' | 'wanted'>;
 
 interface Waiter {
   readonly order: TrackedOrder;
@@ -49,7 +50,7 @@ export class OrderWatch {
   private readonly callId: (path: string) => string;
   private readonly waiters = new Set<Waiter>();
   /** Readings under way or waiting for tokens, by market. */
-  private readonly polls = new Map<string, Promise<void>>();
+  private readonly polls = new Map<string, { readonly scope: Cancellation; readonly done: Promise<void> }>();
   /** When the reading was sent that last showed the order, epoch ms; of the orders that were shown within POLL_MS. */
   private readonly shownAt = new PassingMap<TrackedOrder, number>();
   /** Markets whose orders do not fit into one page. */
@@ -244,9 +245,18 @@ export class OrderWatch {
     for (const waiter of [...this.waiters]) if (waiter.until(waiter.order)) waiter.done();
   }
 
-  /** Resolves when every reading under way has its answer: none may arrive after the end of a run. */
-  async waitForReadings(): Promise<void> {
-    await Promise.all(this.polls.values());
+  /**
+   * Resolves when every reading under way has its answer: none may arrive after the end of a run. One that still waits for tokens
+   * after `withinMs` is given up: no step waits for it, and where others use up the tokens the run would never end.
+   */
+  async waitForReadings(withinMs: number): Promise<void> {
+    const polls = [...this.polls.values()];
+    if (polls.length === 0) return;
+    const timer = this.clock.at(this.clock.now() + withinMs, () => {
+      for (const { scope } of polls) scope.cancel('timeout', 'the run ends');
+    });
+    await Promise.all(polls.map(({ done }) => done));
+    timer.cancel();
   }
 
   private arm(): void {
@@ -273,20 +283,23 @@ export class OrderWatch {
       waiter.nextAt = now + (waiter.polled ? POLL_MS : POLL_MS - FIRST_POLL_MS);
       waiter.polled = true;
     }
-    for (const market of markets) this.polls.set(market, this.pollMarket(market));
+    for (const market of markets) {
+      const scope = new Cancellation();
+      this.polls.set(market, { scope, done: this.pollMarket(market, scope.createWithdrawal()) });
+    }
     this.timerAt = Number.POSITIVE_INFINITY;
     this.arm();
   }
 
-  private async pollMarket(market: string): Promise<void> {
+  private async pollMarket(market: string, wanted: Wanted): Promise<void> {
     const served = [...this.waiters].filter(({ order }) => order.intent.market === market);
     const orders = [...new Set(served.map(({ order }) => order))];
     const [only] = orders;
     try {
       if (only !== undefined && orders.length === 1) {
-        await this.read(only, 'watch', 'confirm', { class: 'reconcile' });
+        await this.read(only, 'watch', 'confirm', { class: 'reconcile', wanted });
       } else {
-        await this.readTogether(orders, 'watch');
+        await this.readTogether(orders, 'watch', { wanted });
       }
     } catch (error) {
       // An internal error ends the steps that wait, not the process.

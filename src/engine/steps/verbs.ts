@@ -275,7 +275,7 @@ function call<E extends EndpointName>(
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
     ...(limits === undefined || method === 'GET' ? {} : { limits }),
   };
-  if (method === 'GET' || protective) return venue.call(wants);
+  if (protective) return venue.call(wants);
   return callWhileWanted(cancel, (wanted) => venue.call({ ...wants, wanted }));
 }
 
