@@ -10,6 +10,7 @@ import type { Value } from '../../src/runbook/values.ts';
 import { isPositionStop } from '../../src/venue/order/context.ts';
 import { isWorking } from '../../src/venue/order/states.ts';
 import { readRetryAfter } from '../../src/venue/tokens/headers.ts';
+import { isUrgent } from '../../src/venue/tokens/ledger.ts';
 import { findExceeded, findUnplanned } from '../plan/against-plan.ts';
 import type { Facts } from './facts.ts';
 import type { Invariant } from './invariants.ts';
@@ -195,7 +196,9 @@ export const ACCOUNT_INVARIANTS = {
         const isLater =
           attempt === undefined ||
           (facts.at(attempt.entry) >= repliedAt && attempt.position > facts.positionOfEnd(facts.attemptOf(refused)));
-        if (early !== undefined && isLater)
+        // What renews a switch that may be armed does not wait behind a refused arming, which queued with its order.
+        const wasOrdinary = isOrdinary(facts.attemptOf(refused)) && !isOrdinary(attempt);
+        if (early !== undefined && isLater && !wasOrdinary)
           yield `${endpoint} sent ${early.at - repliedAt} ms after a refusal that asked for ${waitMs} ms`;
       }
       const undisturbed =
@@ -471,6 +474,11 @@ function planOf(
   const known = PLANS.get(key) ?? planFor(runbook, inputs, { profile, now: 0 });
   PLANS.set(key, known);
   return known;
+}
+
+/** Whether an attempt queued for tokens with the ordinary requests. */
+function isOrdinary(attempt: ReturnType<Facts['attemptOf']>): boolean {
+  return attempt !== undefined && !isUrgent(attempt.intended.data.class);
 }
 
 /** When an order stopped working. */

@@ -115,4 +115,9 @@ export const KEPT_SEEDS = [
   { seed: 600_454_877, was: 'a heartbeat waited behind a renewal of the session, for which no tokens were kept' },
   { seed: 600_222_161, was: 'orders that found no connection before their process died were counted as tokens spent' },
   { seed: 600_198_136, was: 'a halt behind a session that was refused in words alone counted as one without a cause' },
+  {
+    seed: 620_001_340,
+    was: 'what a neighbour spent at each third heartbeat made these so dear that a run never ended',
+  },
+  { seed: 741_001_817, was: 'the renewal of a switch that may be armed was to wait behind a refused arming' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
