@@ -70,7 +70,8 @@ export interface ClientParts {
 type DeclaredVerdict =
   | { readonly kind: 'confirmed'; readonly result: unknown }
   | { readonly kind: 'refused'; readonly limited: true }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  /** `unauthorized`: the session is renewed for whatever follows. */
+  | { readonly kind: 'unreadable'; readonly why: string; readonly unauthorized: boolean };
 
 export type DeclaredRequests = (
   name: string,

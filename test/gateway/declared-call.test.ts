@@ -32,12 +32,18 @@ interface Asked {
   readonly name?: string;
   readonly ready?: boolean;
   readonly tokens?: number;
+  readonly profile?: typeof PROFILE;
 }
 
-function connect(clock: VirtualClock, send: () => Promise<WireReply>, { ready = true, tokens }: Asked = {}) {
+function connect(
+  clock: VirtualClock,
+  send: () => Promise<WireReply>,
+  { ready = true, tokens, profile = PROFILE }: Asked = {},
+) {
   const entries: (readonly [string, unknown])[] = [];
+  const renewals: number[] = [];
   const client = new VenueClient({
-    profile: PROFILE,
+    profile,
     transport: { send },
     budget: new LocalBudget(budgetSettings(tokens === undefined ? {} : { tokens }), clock, {}, { random: () => 0.5 }),
     log: {
@@ -50,10 +56,10 @@ function connect(clock: VirtualClock, send: () => Promise<WireReply>, { ready = 
     feeds: { read: async () => undefined },
     markets: {},
     epoch: 1,
-    session: { ready: async () => ready, renew: async () => true },
-    requests: buildDeclaredRequests(PROFILE),
+    session: { ready: async () => ready, renew: async () => renewals.push(clock.now()) > 0 },
+    requests: buildDeclaredRequests(profile),
   });
-  return { client, entries };
+  return { client, entries, countRenewed: () => renewals.length };
 }
 
 /** The outcome of `request markets`, and what the journal says of it. */
@@ -63,9 +69,9 @@ async function request(reply: WireReply | Error, asked: Asked = {}) {
     new Promise<WireReply>((resolve, reject) =>
       clock.at(START + 20, () => (reply instanceof Error ? reject(reply) : resolve(reply))),
     );
-  const { client, entries } = connect(clock, send, asked);
+  const { client, entries, countRenewed } = connect(clock, send, asked);
   const outcome = await clock.runUntil(client.request(asked.name ?? 'markets', { market_id: 'BTC-USD' }, 'r#1', 'r'));
-  return { outcome, types: entries.map(([type]) => type), settled: entries.at(-1)?.[1] };
+  return { outcome, types: entries.map(([type]) => type), settled: entries.at(-1)?.[1], countRenewed };
 }
 
 const SENT = ['call.intended', 'call.attempted', 'call.settled'];
@@ -108,6 +114,20 @@ describe('a request that the profile declares', () => {
     expect([ended.outcome, ended.types]).toEqual([outcome, SENT]);
     const said = 'message' in outcome ? { message: outcome.message } : {};
     expect(ended.settled).toEqual({ call: 'r#1', kind: outcome.kind, sentAt: START, ...said, ...details });
+  });
+
+  it('knows the statuses that the profile gives for an exhausted limit', async () => {
+    const profile = { ...PROFILE, rateLimit: { ...PROFILE.rateLimit, statuses: [418, 429] } };
+    const { outcome } = await request(answer(418, { price: '64000.5' }), { profile });
+    expect(outcome).toMatchObject({ kind: 'rejected', failure: 'rate_limited' });
+  });
+
+  it.each([
+    ['refused for its session', 401, 1],
+    ['refused for another reason', 403, 0],
+  ])('renews the session where it was %s', async (_, status, times) => {
+    const { outcome, countRenewed } = await request(answer(status, {}));
+    expect([outcome.kind, countRenewed()]).toEqual(['unresolved', times]);
   });
 
   it('is not sent again before the time that a refusal gave', async () => {

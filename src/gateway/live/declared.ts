@@ -34,8 +34,9 @@ export function buildDeclaredRequests(profile: Profile): DeclaredRequests {
       request: () => ({ endpoint, method: 'GET', path, params: wire, placement: 'query' }),
       read(answer) {
         const read = readDeclared(declared, answer);
-        if (answer.status === 429) return { kind: 'refused', limited: true };
-        return 'problem' in read ? { kind: 'unreadable', why: read.problem } : { kind: 'confirmed', ...read };
+        if (profile.rateLimit.statuses.includes(answer.status)) return { kind: 'refused', limited: true };
+        if (!('problem' in read)) return { kind: 'confirmed', ...read };
+        return { kind: 'unreadable', why: read.problem, unauthorized: answer.status === 401 };
       },
     };
   };
