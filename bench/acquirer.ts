@@ -24,7 +24,12 @@ const sent: number[] = [];
 const took: number[] = [];
 while (Date.now() < end) {
   const begun = performance.now();
-  const answer = await budget.acquire({ endpoint: 'PUT /orders', weight: 1, class: 'protect', withinMs: end - Date.now() });
+  const answer = await budget.acquire({
+    endpoint: 'PUT /orders',
+    weight: 1,
+    class: 'protect',
+    withinMs: end - Date.now(),
+  });
   if (answer.kind === 'refused') break;
   took.push(performance.now() - begun);
   sent.push(performance.timeOrigin + performance.now());

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/app/account/account.ts';
 import { nameLedger, openLedger } from '../../src/app/account/ledger.ts';
-import { compareWithVenue, settleLedger } from '../../src/app/account/ledger-settling.ts';
 import { sendOnce } from '../../src/app/account/one-request.ts';
+import { compareWithVenue, settleLedger } from '../../src/app/reconciliation/ledger-settling.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { DecimalString } from '../../src/base/decimal.ts';
 import { findAccountPosition } from '../../src/gateway/account-position.ts';

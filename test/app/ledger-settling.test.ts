@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/app/account/account.ts';
 import { keepPositions, nameLedger, openLedger } from '../../src/app/account/ledger.ts';
-import { compareWithVenue } from '../../src/app/account/ledger-settling.ts';
+import { compareWithVenue } from '../../src/app/reconciliation/ledger-settling.ts';
 import { pause, VirtualClock } from '../../src/base/clock.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AskedOrders, LateOrders } from '../../src/app/run/late-orders.ts';
+import { type AskedOrders, LateOrders } from '../../src/app/reconciliation/late-orders.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import type { Entry } from '../../src/journal/entry.ts';

@@ -31,7 +31,7 @@ export async function sendOnce<E extends EndpointName>(
   klass: CallClass,
   { tokensWithinMs, ask }: { readonly tokensWithinMs?: number; readonly ask?: (() => Promise<void>) | undefined } = {},
 ): Promise<Asked<E>> {
-  const { budget, profile, clock } = account;
+  const { budget, profile } = account;
   const sent = await exchangeOnce(account, {
     tokens: () => ({
       endpoint: name,
@@ -106,7 +106,7 @@ export async function readDeclaredPositions(
 ): Promise<
   { readonly positions: ReadonlyMap<string, ListedPosition>; readonly at: number } | { readonly why: string }
 > {
-  const { clock, profile } = account;
+  const { profile } = account;
   const exchange = buildDeclaredRequests(profile)(declared.request, {});
   if ('problem' in exchange) return { why: exchange.problem };
   const sent = await exchangeOnce(account, {

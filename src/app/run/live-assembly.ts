@@ -30,10 +30,10 @@ import type { Profile } from '../../venue/profile/profile.ts';
 import type { Account } from '../account/account.ts';
 import { makeRunAct } from '../account/acts.ts';
 import { checkAnchorsOverdue, makeAnchoring } from '../account/anchoring.ts';
-import type { VenueComparison } from '../account/venue-comparison.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
+import type { LateOrders } from '../reconciliation/late-orders.ts';
+import type { VenueComparison } from '../reconciliation/venue-comparison.ts';
 import type { Voice } from '../voice.ts';
-import type { LateOrders } from './late-orders.ts';
 
 /** Parts that the runs of an account share within a process. */
 export interface LiveHost {

@@ -21,21 +21,20 @@ import { type JournalReader, type RunRow, StoreError } from '../../journal/store
 import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunOutlineFold, type RunProgress } from '../../report/folds/run.ts';
-import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
+import { readsAccount } from '../../runbook/steps/risk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { noteAct } from '../account/acts.ts';
 import { findContradiction } from '../account/anchoring.ts';
-import { nameLedger, takeRows } from '../account/ledger.ts';
-import { readReleases, settleLedger } from '../account/ledger-settling.ts';
 import { RunNotifier, reportAlarm, type Subject } from '../account/notifications.ts';
-import { findRestoredOver, findVenueContradiction } from '../account/venue-comparison.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import { formatInputs, inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
-import { SILENT } from '../voice.ts';
+import { reportLateOrders } from '../reconciliation/late-orders.ts';
+import { readReleases } from '../reconciliation/ledger-settling.ts';
+import { passStoreError, RunReconciliation } from '../reconciliation/run-reconciliation.ts';
+import { findRestoredOver } from '../reconciliation/venue-comparison.ts';
 import { buildStartedData, describeProcess, makeSetup, type Origin, refuseOlderVersion } from './first-entry.ts';
-import { reportLateOrders } from './late-orders.ts';
 import {
   type Bars,
   LiveAssembly,
@@ -64,11 +63,6 @@ const KEPT_WITHIN_MS = 30_000;
 const NEWS_KEPT_WITHIN_MS = 5_000;
 const SWITCH_PER_HOLD = 4;
 
-/** How often what other processes have kept of the account is counted at most, ms. */
-const RECOUNT_EVERY_MS = 10_000;
-/** Pause before the venue is asked again for what earlier runs left, ms: each time costs at most 60 tokens, and more for each market. */
-const SETTLE_EVERY_MS = 15_000;
-
 /** The wall clock and the run's clock count as equal up to this difference, ms. */
 const SAME_TIME_MS = 2_000;
 
@@ -87,22 +81,13 @@ export class LiveRun {
     killed: undefined,
     wasBefore: () => true,
     unread: undefined,
-    isReady: async () => this.messages.areRead && (this.isCompared || this.compareAgain()),
+    isReady: async () => this.messages.areRead && this.reconciliation.isReady(),
     contradiction: undefined,
-    recount: (read) => this.recount(read),
+    recount: (read) => this.reconciliation.recount(read),
   };
-  /** Since when what the account holds could not be compared with the venue's lists, and when they are asked for again, epoch ms. */
-  private unread: { readonly since: number; readonly nextAt: number } | undefined;
-  private isSettling = false;
-  private readsAccount = false;
-  /** When what others have kept of it is counted at the earliest, epoch ms. */
-  private recountAt = 0;
-  /** Whether an order of the run was denied in this process. */
-  private wasDenied = false;
   private killTold = false;
   private readonly messages: RunMessages;
-  /** Whether the venue's orders were compared with the journal. */
-  private isCompared = true;
+  private readonly reconciliation: RunReconciliation;
   private runbook = '';
   private startedAt = 0;
   /** Whether the journal says that the store does not answer. */
@@ -126,6 +111,9 @@ export class LiveRun {
     this.profile = profile;
     this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
     this.planAlarm = this.makePlanAlarm();
+    this.reconciliation = new RunReconciliation(host, run, (why) => {
+      this.bars.contradiction = why;
+    });
     this.messages = new RunMessages({
       host,
       run,
@@ -148,11 +136,11 @@ export class LiveRun {
     const byAnchors = await findContradiction(account);
     const stop = reportSlowStart(account.clock, this.host.voice);
     try {
-      const byVenue = byAnchors === undefined ? await this.compareWithVenue(loaded) : undefined;
+      const byVenue = byAnchors === undefined ? await this.reconciliation.compareOrders(loaded.runbook) : undefined;
       const contradiction = byAnchors ?? (byVenue?.isSure ? byVenue.text : undefined);
       if (contradiction !== undefined)
         throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
-      await this.settleLedger(loaded);
+      await this.reconciliation.settle(loaded.runbook);
       this.bars.contradiction = byVenue?.text;
     } finally {
       stop();
@@ -185,8 +173,8 @@ export class LiveRun {
     this.bars.wasBefore = killsBefore === undefined ? ({ at }) => at < startedAt : recognizeKills(killsBefore);
     await readKillSwitch(account, this.bars);
     this.bars.contradiction ??= await findRestoredOver(account, { run, startedAt });
-    this.bars.contradiction ??= await this.compareOrders(loaded);
-    if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.settleLedger(loaded);
+    this.bars.contradiction ??= await this.reconciliation.compareResumed(loaded.runbook);
+    if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.reconciliation.settle(loaded.runbook);
     if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     const parts = { loaded, inputs, first, row: await account.store.run(run) };
@@ -294,69 +282,11 @@ export class LiveRun {
     );
   }
 
-  private async settleLedger({ runbook }: LoadedRunbook): Promise<void> {
-    this.readsAccount = readsAccount(runbook);
-    const why = await settleLedger(this.host, { readsAccount: this.readsAccount, beside: this.run });
-    const now = this.host.account.clock.now();
-    this.unread = why === undefined ? undefined : { since: now, nextAt: now + SETTLE_EVERY_MS };
-  }
-
-  /** See Bars. It is asked for where the run depends on it: something is unknown, or a limit has denied. */
-  private async recount(read?: string): Promise<boolean> {
-    const { account, ledger } = this.host;
-    const { clock } = account;
-    const depends = read !== undefined || this.wasDenied || ledger.unknown !== undefined || this.unread !== undefined;
-    if (depends && clock.now() >= this.recountAt) {
-      this.recountAt = clock.now() + RECOUNT_EVERY_MS;
-      await takeRows(nameLedger(account), ledger).catch(passStoreError);
-    }
-    // A person may have stated it meanwhile.
-    return this.unread === undefined || (ledger.findStatedAt(read ?? '') ?? 0) > this.unread.since;
-  }
-
-  /** Compares again with the venue's lists, at intervals until they could be read. */
+  /** Asks again for what the venue's lists did not show. The account may be closed behind a run that has ended. */
   private async settleAgain(): Promise<void> {
-    const { host, run, readsAccount: reads, unread } = this;
-    if (unread === undefined || this.isSettling || host.account.clock.now() < unread.nextAt) return;
-    this.isSettling = true;
-    try {
-      const why = await settleLedger({ ...host, voice: SILENT }, { readsAccount: reads, beside: run });
-      this.unread = why === undefined ? undefined : { ...unread, nextAt: host.account.clock.now() + SETTLE_EVERY_MS };
-      if (why !== undefined) return;
-      host.voice.note(`run ${run}: what earlier runs left is compared with the venue now, and counts as it lists it`);
-    } catch (error) {
-      // The account may be closed behind a run that has ended.
+    await this.reconciliation.settleAgain().catch((error: unknown) => {
       if (!this.over) passStoreError(error);
-    } finally {
-      this.isSettling = false;
-    }
-  }
-
-  /**
-   * Why a run that is resumed places nothing, as the venue shows it. A venue that does not answer is asked again before each order: the
-   * run may hold a position, and its exit must not be denied for good.
-   */
-  private async compareOrders(loaded: LoadedRunbook): Promise<string | undefined> {
-    const found = await this.compareWithVenue(loaded);
-    this.isCompared = found === undefined || found.isSure;
-    if (this.isCompared) return found?.text;
-    this.host.voice.complain(`run ${this.run}: ${found?.text}; the venue is asked again before each order`);
-    return undefined;
-  }
-
-  private async compareAgain(): Promise<boolean> {
-    const found = await findVenueContradiction(this.host.comparison);
-    this.isCompared = found === undefined || found.isSure;
-    if (found?.isSure) this.bars.contradiction = found.text;
-    return this.isCompared;
-  }
-
-  /** Why the journal is not the account's newest, as the venue shows it; a run without an order asks nothing. */
-  private async compareWithVenue({ runbook }: LoadedRunbook) {
-    const { comparison } = this.host;
-    if (placesOrders(runbook)) return findVenueContradiction(comparison);
-    await comparison.begin();
-    return undefined;
+    });
   }
 
   /** Resolves when everything written so far is on the disk. */
@@ -615,7 +545,7 @@ export class LiveRun {
       (entry) => this.noteSwitch(entry),
       (entry) => this.messages.apply(entry),
       (entry) => {
-        this.wasDenied ||= entry.type === 'call.settled' && entry.data.kind === 'denied';
+        this.reconciliation.wasDenied ||= entry.type === 'call.settled' && entry.data.kind === 'denied';
       },
       (entry) => {
         if (entry.type !== 'run.residual' || entry.data.when !== 'end' || entry.data.ok) return;
@@ -652,11 +582,6 @@ function describeChange(verdict: ChainVerdict): string | undefined {
   if (verdict.ok) return undefined;
   const { detail } = verdict.problem;
   return `the journal of this run was changed: ${makePrintable(detail, 200)} (\`runbook audit verify\`)`;
-}
-
-/** What the store does not show now is asked for again. */
-function passStoreError(error: unknown): void {
-  if (!(error instanceof StoreError)) throw error;
 }
 
 const PROCESS_ENDED = 'not known: the process ended before the answer, and the message is not sent again';

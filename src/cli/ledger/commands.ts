@@ -2,10 +2,10 @@
 import { openAccount } from '../../app/account/account.ts';
 import { describeActor, makeAct, withAccountJournal } from '../../app/account/acts.ts';
 import { keepBaseline, loadLedger, nameLedger, openLedger } from '../../app/account/ledger.ts';
-import { compareWithVenue } from '../../app/account/ledger-settling.ts';
 import { signWith } from '../../app/account/people.ts';
 import { requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { compareWithVenue } from '../../app/reconciliation/ledger-settling.ts';
 import { chooseStorePlace } from '../../app/stores/location.ts';
 import { parseAuthoredDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';

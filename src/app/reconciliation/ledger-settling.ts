@@ -14,12 +14,12 @@ import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { LIVE_STATUSES, makeAccountOrderParams, makeMarketParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
 import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
+import type { Account } from '../account/account.ts';
+import { keepListed, keepPositions, loadLedger, nameLedger, type ShownParts, takeRows } from '../account/ledger.ts';
+import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readRows } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
-import type { Account } from './account.ts';
-import { keepListed, keepPositions, loadLedger, nameLedger, type ShownParts, takeRows } from './ledger.ts';
-import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readRows } from './one-request.ts';
 
-interface LedgerHost {
+export interface LedgerHost {
   readonly account: Account;
   readonly ledger: AccountLedger;
   readonly voice: Pick<Voice, 'complain'>;

@@ -12,9 +12,9 @@ import { isOwnClientOrderId } from '../../venue/order/identity.ts';
 import { makeNewestOrderParams } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
 import type { OrderRecord } from '../../venue/records.ts';
+import type { Account } from '../account/account.ts';
+import { readRows } from '../account/one-request.ts';
 import { UserError } from '../errors.ts';
-import type { Account } from './account.ts';
-import { readRows } from './one-request.ts';
 
 /** Orders are listed from this long before the newest entry, ms: the clocks of venue and machine differ. */
 const MARGIN_MS = 60_000;
