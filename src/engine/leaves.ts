@@ -53,11 +53,10 @@ function judge(
   { runbook, prefix }: Held,
   question: Parameters<typeof findLeft>[1],
 ): { readonly data: DataOf<'run.residual'>; readonly message: string } {
-  const orders = run.log.tracker.orders();
-  const own = orders.filter(({ step }) => step.startsWith(prefix));
-  const others = prefix === '' ? [] : orders.filter(({ step }) => !step.startsWith(prefix));
+  const { tracker } = run.log;
+  const own = tracker.orders().filter(({ step }) => step.startsWith(prefix));
   const { position } = runbook.leaves;
-  const left = findLeft(own, question, others);
+  const left = findLeft(own, question, (market, orders) => tracker.getOpened(market).listBeside(orders));
   const beyond = findBeyond(left, position);
   return {
     data: { when: question.when, leaves: position, ok: beyond.length === 0, left },

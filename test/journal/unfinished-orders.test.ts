@@ -5,7 +5,7 @@ import { RunPositions } from '../../src/engine/positions.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { isTerminal } from '../../src/venue/order/states.ts';
-import { computeOpened } from '../../src/venue/position/opened.ts';
+import { computeOpened, NOTHING_BESIDE } from '../../src/venue/position/opened.ts';
 import { fill, record, T0, terms } from '../venue/order-samples.ts';
 
 const MARKETS = ['BTC-USD', 'ETH-USD'];
@@ -118,7 +118,7 @@ it('are those that may work, or of which something is still to be read, and no o
         for (const market of MARKETS) {
           expect(kept.get(market).size.toFixed()).toBe(anew.get(market).size.toFixed());
           const here = tracker.orders().filter(({ intent }) => intent.market === market);
-          expect(kept.getHeld(market).toFixed()).toBe(computeOpened(here, [], []).toFixed());
+          expect(kept.getHeld(market).toFixed()).toBe(computeOpened(here, [], NOTHING_BESIDE).toFixed());
         }
       }
     }),

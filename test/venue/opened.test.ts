@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { decimal } from '../../src/base/decimal.ts';
 import { createOrder, type OrderSnapshot } from '../../src/venue/order/context.ts';
 import { sumFills } from '../../src/venue/order/fills.ts';
-import { computeOpened, OpenedPosition, type OwnOrder } from '../../src/venue/position/opened.ts';
+import {
+  type Beside,
+  computeOpened,
+  NOTHING_BESIDE,
+  OpenedPosition,
+  type OwnOrder,
+} from '../../src/venue/position/opened.ts';
 import type { FillRecord } from '../../src/venue/records.ts';
 import { fill, T0, terms } from './order-samples.ts';
 
@@ -82,9 +88,36 @@ describe('what a run has opened', () => {
         const hasFilled = ({ intent, snapshot: { context } }: Numbered) =>
           intent.type === 'limit' && context.fills.size > 0;
         expect(position.hasOwn).toBe(orders.some(hasFilled));
-        expect(position.net.eq(computeOpened(orders, [], []))).toBe(true);
+        expect(position.net.eq(computeOpened(orders, [], NOTHING_BESIDE))).toBe(true);
       }),
       { numRuns: 20 },
+    );
+  });
+
+  it('lists what others traded beside some of the orders as if each trade were told', () => {
+    fc.assert(
+      fc.property(SHAPES, TRADES, fc.nat(), fc.nat(300), (shapes, trades, own, from) => {
+        const orders = shapes.map(makeOrder);
+        const position = new OpenedPosition();
+        const isOwn = ({ place }: Numbered) => place === own % orders.length;
+        const fills = orders.map(() => [] as FillRecord[]);
+        const others: Beside['trades'][number][] = [];
+        for (const [index, { order: of, size }] of trades.entries()) {
+          const order = orders[of % orders.length] as Numbered;
+          if (isOwn(order) && index < from) continue;
+          const shown = fill(`f${index}`, String(size), { timestamp: (T0 + index) * 1000 });
+          fills[order.place]?.push(shown);
+          showFills(order, fills[order.place] ?? []);
+          position.update(order);
+          if (!isOwn(order)) others.push({ at: shown.timestamp, order, size: decimal(shown.size) });
+        }
+        const some = orders.filter(isOwn);
+        const beside = position.listBeside(some);
+        expect(beside.trades.length).toBeLessThanOrEqual(Math.max(0, trades.length - from));
+        const told = computeOpened(some, [], { ...NOTHING_BESIDE, trades: others });
+        expect(computeOpened(some, [], beside).toFixed()).toBe(told.toFixed());
+      }),
+      { numRuns: 50 },
     );
   });
 

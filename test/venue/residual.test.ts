@@ -5,7 +5,7 @@ import { createOrder, type OrderSnapshot } from '../../src/venue/order/context.t
 import { stepOrder } from '../../src/venue/order/life.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
-import type { OwnOrder } from '../../src/venue/position/opened.ts';
+import { OpenedPosition, type OwnOrder } from '../../src/venue/position/opened.ts';
 import { findBeyond, findLeft, isCovering, type LeftSide, onlyProtects } from '../../src/venue/position/residual.ts';
 import { fill, record, T0, terms } from './order-samples.ts';
 
@@ -102,9 +102,14 @@ describe('what a run opened', () => {
 
   it('of a called runbook leaves out what closed a position of the rest of the run', () => {
     const close = order({ side: 'short', type: 'market', size: '0.3', filled: '0.3', at: 2 });
-    expect(sides(findLeft([close], DONE, [order({ filled: '0.3', at: 1 })]))).toEqual([]);
-    expect(sides(findLeft([close], DONE, [order({ filled: '0.1', at: 1 })]))).toEqual([['short', '0.2', '0']]);
-    expect(sides(findLeft([close], DONE, [order({ filled: '0.3', at: 3 })]))).toEqual([['short', '0.3', '0']]);
+    const beside = (given: Given) => {
+      const opened = new OpenedPosition();
+      for (const [place, each] of [order(given), close].entries()) opened.update(Object.assign(each, { place }));
+      return sides(findLeft([close], DONE, (_, orders) => opened.listBeside(orders)));
+    };
+    expect(beside({ filled: '0.3', at: 1 })).toEqual([]);
+    expect(beside({ filled: '0.1', at: 1 })).toEqual([['short', '0.2', '0']]);
+    expect(beside({ filled: '0.3', at: 3 })).toEqual([['short', '0.3', '0']]);
   });
 
   it('counts a position stop as closing only: first what the run opened, then what was held before', () => {

@@ -37,6 +37,8 @@ interface Trade {
 interface Sum {
   /** What is opened and not closed, long positive. */
   readonly net: Decimal;
+  /** All trades, long positive. */
+  readonly total: Decimal;
   /** The position of the others' fills, less what the orders closed of it, long positive. */
   readonly besideNet: Decimal;
   /** What was closed of the position of others, by its side. */
@@ -46,21 +48,36 @@ interface Sum {
   /** Of the last trade: what a position stop closed beyond the run's own and what was proven to be held. */
   readonly beyond: Decimal;
 }
-const NOTHING: Sum = { net: ZERO, besideNet: ZERO, closed: { long: ZERO, short: ZERO }, byStops: ZERO, beyond: ZERO };
+const NOTHING: Sum = {
+  net: ZERO,
+  total: ZERO,
+  besideNet: ZERO,
+  closed: { long: ZERO, short: ZERO },
+  byStops: ZERO,
+  beyond: ZERO,
+};
 
-/** Net size that orders of one market have opened, long positive, with `pending` after their fills. `others`: those beside them. */
+/** What other orders of the run have traded: what orders close of that opens nothing. */
+export interface Beside {
+  /** Net size of what they traded before `trades`, base currency, long positive. */
+  readonly net: Decimal;
+  readonly trades: readonly Trade[];
+}
+export const NOTHING_BESIDE: Beside = { net: ZERO, trades: [] };
+
+/** Net size that orders of one market have opened, long positive, with `pending` after their fills. */
 export function computeOpened(
   orders: readonly OwnOrder[],
   pending: readonly Pick<Trade, 'order' | 'size'>[],
-  others: readonly OwnOrder[],
+  beside: Beside,
 ): Decimal {
-  const beside = new Set(others);
-  const trades = [...orders, ...others].flatMap(listTrades).sort((a, b) => a.at - b.at);
-  const sum = [...trades, ...pending].reduce(
-    (before, trade) => addTrade(before, trade, beside.has(trade.order)),
-    NOTHING,
-  );
-  return sum.net;
+  const others = new Set(beside.trades);
+  const trades = [...orders.flatMap(listTrades), ...beside.trades].sort((a, b) => a.at - b.at);
+  const traded = trades.reduce((before, trade) => addTrade(before, trade, others.has(trade)), {
+    ...NOTHING,
+    besideNet: beside.net,
+  });
+  return pending.reduce((before, trade) => addTrade(before, trade, false), traded).net;
 }
 
 /** An order with its number among those of the run: trades of one instant follow each other as their orders do. */
@@ -109,6 +126,18 @@ export class OpenedPosition {
     return this.ownTrades > 0;
   }
 
+  /** What the other orders traded: until the first trade of these all together, from then on each. */
+  listBeside(orders: readonly OwnOrder[]): Beside {
+    const { trades } = this;
+    const own = new Set(orders);
+    const ownTrades = orders.flatMap((order) => this.byOrder.get(order) ?? []);
+    const from = ownTrades.reduce((first, { at }) => Math.min(first, at), Number.POSITIVE_INFINITY);
+    let index = trades.length;
+    while (index > 0 && (trades[index - 1]?.at ?? 0) >= from) index -= 1;
+    const since = trades.slice(index).filter(({ order }) => !own.has(order));
+    return { net: this.sumUntil(index).total, trades: since.map((trade) => ({ ...trade, size: decimal(trade.size) })) };
+  }
+
   /** Takes in an order as it is now. */
   update(order: NumberedOrder): void {
     const now = listTrades(order);
@@ -142,8 +171,7 @@ export class OpenedPosition {
   /** Counts the trades from an index on; `changed`: a stop of which trades were taken out or added. */
   private sumFrom(first: number, changed: OwnOrder | undefined): void {
     const { trades } = this;
-    let from = first;
-    while (from > 0 && trades[from - 1]?.after === undefined) from -= 1;
+    const from = this.findSummed(first);
     let sum = trades[from - 1]?.after ?? NOTHING;
     const stops = new Set(changed === undefined ? [] : [changed]);
     for (const trade of trades.slice(from)) {
@@ -158,6 +186,24 @@ export class OpenedPosition {
       if (trade !== undefined && index % SUMS_KEPT !== 0) trade.after = undefined;
     }
     for (const stop of stops) this.sumBeyond(stop);
+  }
+
+  /** The sum of the trades before an index. */
+  private sumUntil(index: number): Sum {
+    const from = this.findSummed(index);
+    return this.trades
+      .slice(from, index)
+      .reduce(
+        (sum, { order, size }) => addTrade(sum, { order, size: decimal(size) }, false),
+        this.trades[from - 1]?.after ?? NOTHING,
+      );
+  }
+
+  /** The last index, at most this one, before which the sum is kept. */
+  private findSummed(index: number): number {
+    let from = index;
+    while (from > 0 && this.trades[from - 1]?.after === undefined) from -= 1;
+    return from;
   }
 
   private sumBeyond(stop: OwnOrder): void {
@@ -200,7 +246,8 @@ function addTrade(before: Sum, { order, size }: Pick<Trade, 'order' | 'size'>, i
   if (!reduced.isZero()) closed = { ...closed, [other]: closed[other].plus(reduced) };
   if (isStop && !reduced.isZero()) byStops = byStops.plus(signed(reduced));
   const beyond = isStop && reduced.gt(held) ? reduced.minus(held) : ZERO;
-  return { net: before.net.plus(signed(own.plus(rest))), besideNet, closed, byStops, beyond };
+  const total = before.total.plus(signed(size));
+  return { net: before.net.plus(signed(own.plus(rest))), total, besideNet, closed, byStops, beyond };
 }
 
 /**

@@ -12,7 +12,7 @@ import { getExposure, isEndUnseen } from '../order/life.ts';
 import { isAtVenue, isInDoubt, isResting, isWorking } from '../order/states.ts';
 import type { OrderTerms } from '../port.ts';
 import type { Side } from '../records.ts';
-import { computeOpened, type OwnOrder, onSide } from './opened.ts';
+import { type Beside, computeOpened, NOTHING_BESIDE, type OwnOrder, onSide } from './opened.ts';
 
 /** What a run may leave, as a runbook declares it: no position, one that its working stops cover, or any. */
 export type LeftPosition = 'none' | 'protected' | 'open';
@@ -63,18 +63,18 @@ export interface LeftSide {
 }
 
 /**
- * What a run leaves, by market and side; empty where it leaves nothing. Of a called runbook, `others` are the run's other orders:
- * what it closes of their position opens nothing.
+ * What a run leaves, by market and side; empty where it leaves nothing. `listBeside`: of a called runbook, what the run's other orders
+ * traded in a market beside these.
  */
 export function findLeft(
   orders: readonly OwnOrder[],
   question: ResidualQuestion,
-  others: readonly OwnOrder[] = [],
+  listBeside: (market: string, orders: readonly OwnOrder[]) => Beside = () => NOTHING_BESIDE,
 ): readonly LeftSide[] {
   const markets = [...new Set(orders.map(({ intent }) => intent.market))];
   return markets.flatMap((market) => {
     const here = orders.filter(({ intent }) => intent.market === market);
-    const beside = others.filter(({ intent }) => intent.market === market);
+    const beside = listBeside(market, here);
     const opened = computeOpened(here, [], beside);
     const mayFill = here
       .map((order) => ({ order, size: computePending(order, question) }))
