@@ -154,8 +154,15 @@ export function formatMoney(amount: DecimalString): string {
   return value.toSignificantDigits(2).toFixed();
 }
 
-/** A price rounded for reading to the places of others of its market, which lie on its tick. */
-export function formatPrice(price: DecimalString, others: readonly DecimalString[]): string {
-  const places = Math.max(0, ...others.map((each) => decimal(each).decimalPlaces()));
-  return others.length === 0 ? price : decimal(price).toFixed(places, Decimal.ROUND_HALF_UP);
+/** The most places of prices of a market, which lie on its tick; undefined without prices. */
+export function countPlaces(prices: readonly DecimalString[]): number | undefined {
+  return prices.reduce<number | undefined>(
+    (most, each) => Math.max(most ?? 0, decimal(each).decimalPlaces()),
+    undefined,
+  );
+}
+
+/** A price rounded for reading to the places of others of its market. */
+export function formatPrice(price: DecimalString, places: number | undefined): string {
+  return places === undefined ? price : decimal(price).toFixed(places, Decimal.ROUND_HALF_UP);
 }

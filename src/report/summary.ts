@@ -10,7 +10,7 @@ import { isWorking } from '../venue/order/states.ts';
 import type { RowTaker } from './export/run-report.ts';
 import { getOrderState } from './folds/orders.ts';
 import type { RunOutline, RunReport } from './folds/run.ts';
-import { formatAmount, formatMoney, formatPairs, formatPrice, formatStepName } from './format.ts';
+import { countPlaces, formatAmount, formatMoney, formatPairs, formatPrice, formatStepName } from './format.ts';
 import { findMeaning } from './glossary.ts';
 import { type DeadmanRow, type RequestRow, type StepRow, TokenSum } from './results/run-rows.ts';
 
@@ -232,10 +232,16 @@ function printRequests({ startedAt }: RunOutline, requests: RequestChoice, paint
 function printOrders(report: RunOutline, paint: Paint): string {
   if (report.orders.length === 0) return '';
   const start = Date.parse(report.startedAt);
-  const rows = report.orders.map((order) => {
-    const prices = listPrices(report, order.market);
+  const chosen = chooseOrders(report).flatMap((index) => {
+    const order = report.orders[index];
+    return order === undefined ? [] : [[index, order] as const];
+  });
+  const placesOf = new Map(
+    [...new Set(chosen.map(([, { market }]) => market))].map((market) => [market, countMarketPlaces(report, market)]),
+  );
+  const shown = chosen.map(([index, order]) => {
     const { price, trigger, averagePrice, filled } = order;
-    return [
+    const row = [
       formatOffset(Date.parse(order.at) - start),
       makePrintable(formatStepName(order.step, undefined), 60),
       makePrintable(order.orderId ?? order.clientOrderId, 60),
@@ -243,11 +249,13 @@ function printOrders(report: RunOutline, paint: Paint): string {
       formatAmount(order),
       price === undefined ? '' : `at ${price}`,
       trigger === undefined ? '' : `trigger ${trigger}`,
-      averagePrice === undefined ? `filled ${filled}` : `filled ${filled} at ${formatPrice(averagePrice, prices)}`,
+      averagePrice === undefined
+        ? `filled ${filled}`
+        : `filled ${filled} at ${formatPrice(averagePrice, placesOf.get(order.market))}`,
       order.state,
     ];
+    return [index, row] as const;
   });
-  const shown = chooseOrders(report).map((index) => [index, rows[index] ?? []] as const);
   return printSection('orders', dropEmptyColumns(foldRows(shown, 'order', paint)), paint, [0]);
 }
 
@@ -266,9 +274,10 @@ function dropEmptyColumns(rows: readonly (readonly string[])[]): readonly (reado
   return rows.map((row) => row.filter((_cell, column) => used(column)));
 }
 
-/** Prices of orders in a market. */
-function listPrices({ orders }: RunOutline, market: string): readonly string[] {
-  return orders.flatMap((order) => (order.market === market ? [order.price ?? [], order.trigger ?? []].flat() : []));
+/** The places of the prices of orders in a market. */
+function countMarketPlaces({ orders }: RunOutline, market: string): number | undefined {
+  const own = orders.filter((order) => order.market === market);
+  return countPlaces(own.flatMap(({ price, trigger }) => [price ?? [], trigger ?? []].flat()));
 }
 
 function printMoney(report: RunOutline, paint: Paint): string {
@@ -276,7 +285,8 @@ function printMoney(report: RunOutline, paint: Paint): string {
     .filter(([, { maxExposure }]) => maxExposure !== '0')
     .flatMap(([market, figures]) => {
       const { position, averageEntry, realized, unrealized, fees, net, slippage } = figures;
-      const entry = averageEntry === undefined ? '' : ` at ${formatPrice(averageEntry, listPrices(report, market))}`;
+      const entry =
+        averageEntry === undefined ? '' : ` at ${formatPrice(averageEntry, countMarketPlaces(report, market))}`;
       const gained = decimal(net).isNegative() ? 'bad' : 'good';
       return [
         [

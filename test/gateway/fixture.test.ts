@@ -56,6 +56,12 @@ describe('a fixture as text', () => {
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
+  it('has as many lines as a run of weeks recorded', () => {
+    const feeds = Array.from({ length: 200_000 }, (_, afterMs) => ({ name: 'mid', value: '64000', afterMs }));
+    const lines = writeFixture({ ...fixture, feeds }).split('\n');
+    expect(lines.filter((line) => line.startsWith('  - {"name"'))).toHaveLength(200_000);
+  });
+
   it('writes a body as a structure when that is exact, otherwise as a string', () => {
     const lines = writeFixtureLines(fixture).split('\n');
     expect(lines[1]).toContain('"body": {"success": true, "error": "", "result": [{"id": "BTC-USD@1191"');

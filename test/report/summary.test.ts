@@ -1,7 +1,7 @@
 /** Tests the report of a run for people: what comes first, what is folded, and how numbers are rounded. */
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/report/folds/run.ts';
-import { formatMoney, formatPrice } from '../../src/report/format.ts';
+import { countPlaces, formatMoney, formatPrice } from '../../src/report/format.ts';
 import { printSummary, SummaryRows } from '../../src/report/summary.ts';
 
 const AT = '2026-01-05T08:00:00.000Z';
@@ -183,10 +183,19 @@ describe('numbers for reading', () => {
     ['64000.51', ['64000', '63990'], '64001'],
     ['0.123456', ['0.12', '0.125'], '0.123'],
     ['64000.51', [], '64000.51'],
-  ])('a price of %s beside %j is %s', (price, others, read) => expect(formatPrice(price, others)).toBe(read));
+  ])('a price of %s beside %j is %s', (price, others, read) =>
+    expect(formatPrice(price, countPlaces(others))).toBe(read),
+  );
 });
 
 describe('the orders of a long run', () => {
+  it('cost what is shown of them: 200,000 are printed at once', () => {
+    const [order] = REPORT.orders as [RunReport['orders'][number]];
+    const orders = Array.from({ length: 200_000 }, () => ({ ...order, price: '64000.5', averagePrice: '64000.123' }));
+    const text = print({ ...REPORT, orders });
+    expect(text.split('\n').filter((line) => line.includes(`filled ${order.filled} at 64000.1`))).toHaveLength(40);
+  });
+
   it('show what traded, what works and the first, and fold the others', () => {
     const orders = Array.from({ length: 200 }, (_, index) => ({
       ...(REPORT.orders[0] as RunReport['orders'][number]),

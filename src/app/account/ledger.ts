@@ -97,7 +97,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   const isUnchanged = (now: RowsByName, name: string) => now.get(name)?.text === rows.get(name)?.text;
   if (changed.length > 0)
     await store.changeAccountRows(key, (now) => changed.filter(({ name: each }) => isUnchanged(nameRows(now), each)));
-  runs.push(...readRuns(kept));
+  for (const run of readRuns(kept)) runs.push(run);
   // The row of a run is made again; what a person stated, or the venue listed, is in no journal.
   for (const [rowName, row] of kept) {
     if (readJson(row) !== undefined) continue;

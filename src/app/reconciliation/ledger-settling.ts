@@ -312,7 +312,7 @@ function findStart(ledger: AccountLedger, market: string, now: number): number {
     );
   // What a journal that cannot be read has done today counts for the loss of the day.
   const known = ledger.isWhole ? [] : [ledger.findStatedAt(market) ?? now, Math.floor(now / DAY_MS) * DAY_MS];
-  const earliest = Math.min(now, ...known, ...runs.map(({ startedAt }) => startedAt));
+  const earliest = runs.reduce((first, { startedAt }) => Math.min(first, startedAt), Math.min(now, ...known));
   return (ledger.findListedAt(market) ?? earliest) - MARGIN_MS;
 }
 

@@ -87,7 +87,7 @@ export class ArchiveWriter {
     if (last === undefined) throw new RangeError(`run ${row.run} has no entries to archive`);
     const place = this.writeMember(entries.map(toHashedLine).join(''));
     this.runs.push({ row, entries: entries.length, head: last.hash, ...place });
-    this.anchors.push(...anchors);
+    for (const anchor of anchors) this.anchors.push(anchor);
   }
 
   /** Writes the table of contents and waits for the disk. */
