@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType } from '../journal/entry.ts';
 import type { OrderTracker } from '../journal/orders.ts';
 import type { FlushOf } from '../journal/run-log.ts';
-import type { CallClass, FeedValue, MarketRules, VenueCall } from '../venue/port.ts';
+import type { CallClass, FeedValue, MarketRules, VenueCall, Wanted } from '../venue/port.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { CrashPoints } from './crash-points.ts';
@@ -26,10 +26,14 @@ export interface FeedSource {
   read(name: string, key: string | undefined, step: string, need?: ReadNeed): Promise<FeedValue | undefined>;
 }
 
-/** How urgent a declared request is, and how long it may wait for its tokens and then for its answer, ms. */
+/**
+ * How urgent a declared request is, how long it may wait for its tokens and then for its answer, ms, and whether it is wanted; what is
+ * absent is as it is for any request of a step.
+ */
 export interface ReadNeed {
-  readonly class: CallClass;
-  readonly withinMs: number;
+  readonly class?: CallClass;
+  readonly withinMs?: number;
+  readonly wanted?: Wanted | undefined;
 }
 
 export interface ClientParts {
@@ -70,8 +74,7 @@ export interface ClientParts {
 type DeclaredVerdict =
   | { readonly kind: 'confirmed'; readonly result: unknown }
   | { readonly kind: 'refused'; readonly limited: true }
-  /** `unauthorized`: the session is renewed for whatever follows. */
-  | { readonly kind: 'unreadable'; readonly why: string; readonly unauthorized: boolean };
+  | { readonly kind: 'unreadable'; readonly why: string };
 
 export type DeclaredRequests = (
   name: string,

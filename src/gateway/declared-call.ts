@@ -18,7 +18,7 @@ interface DeclaredCall {
 
 export async function sendDeclared(
   parts: ClientParts,
-  { name, params, id, step, need }: DeclaredCall,
+  { name, params, id, step, need = {} }: DeclaredCall,
 ): Promise<RequestOutcome> {
   const { requests, log, clock, epoch } = parts;
   log.append('call.intended', { call: id, endpoint: `request ${name}`, params: { ...params }, class: 'read' }, step);
@@ -40,12 +40,8 @@ export async function sendDeclared(
   const sent = await exchangeOnce(parts, {
     ...declared,
     waiting: (until) => log.append('call.waiting', { call: id, until }, step),
-    ...(need === undefined
-      ? {}
-      : {
-          tokens: () => ({ ...declared.tokens(), class: need.class, withinMs: need.withinMs }),
-          answerMs: need.withinMs,
-        }),
+    tokens: () => ({ ...declared.tokens(), ...need }),
+    answerMs: need.withinMs,
     attempted: (attempt) => {
       progress.attempted = true;
       log.append('call.attempted', buildAttempt(id, 1, attempt, epoch), step);

@@ -91,9 +91,9 @@ export interface UnreadOrder {
 }
 
 export interface Wanted {
-  /** Why the write is not wanted any more; undefined while it is. */
+  /** Why the request is not wanted any more; undefined while it is. */
   readonly withdrawn: string | undefined;
-  /** Calls `listener` once when the write is withdrawn; the returned function removes it. */
+  /** Calls `listener` once when the request is withdrawn, not where it already was; the returned function removes it. */
   onWithdrawn(listener: () => void): () => void;
 }
 
@@ -192,7 +192,13 @@ export interface VenuePort {
   /** Reads a feed. Never throws: a feed that cannot be read gives undefined, which the engine reports as stale. */
   feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined>;
   /** A read-only endpoint that the profile declares (`request` of the runbook). The result is JSON with decimals as strings. */
-  request(name: string, params: Readonly<Record<string, string>>, id: string, step: string): Promise<RequestOutcome>;
+  request(
+    name: string,
+    params: Readonly<Record<string, string>>,
+    id: string,
+    step: string,
+    need?: { readonly wanted?: Wanted | undefined },
+  ): Promise<RequestOutcome>;
   /** Tick, lot and smallest size of a market; undefined for a market that the deployment does not describe. */
   market(id: string): MarketRules | undefined;
   /** Every market that the deployment describes, for feeds that are maps. */

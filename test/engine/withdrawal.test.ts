@@ -20,7 +20,7 @@ const ADA_CANCELS = { command: 'cancel', by: 'ada' } as const;
 async function performed(text: string, more: Partial<Scene>): Promise<Performance> {
   const loaded = loadedFrom({
     file: 'orders.yaml',
-    text: `runbook: orders\ndsl: 1\nleaves: {position: open, because: the case is about something else}\n${text}\n`,
+    text: `runbook: orders\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nvars: {n: {type: integer, init: 0}}\n${text}\n`,
   });
   const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: {}, ...more };
   const performance = await perform(scene);
@@ -121,13 +121,108 @@ describe('a reading that waits for its tokens', () => {
     expect(spent(performance)).toBeLessThan(140_000);
   });
 
-  it('ends with its step', async () => {
+  const IN_TIME = 'catch: [{on: [timeout, transport], then: continue}]';
+  const MANY = Array.from({ length: 1_500 }, (_, n) => {
+    return { market: 'BTC-USD', side: 'long', size: '0.001', price: String(40_000 + n), agoMs: 1_000 } as const;
+  });
+  it.each<[string, string, Scene['config']]>([
+    [
+      'read_account',
+      `  - read_account: {}\n  - read_account: {}\n    timeout: 5s\n    ${IN_TIME}`,
+      { tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 0, tokens: 1_180 }] } },
+    ],
+    [
+      'refresh',
+      `  - id: o\n    ${RESTING}\n  - wait: 3s\n  - read_account: {}\n  - refresh: o\n    timeout: 3s\n    ${IN_TIME}`,
+      { tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 2_000, tokens: 1_155 }] } },
+    ],
+    [
+      'list_orders, behind its first page',
+      `  - list_orders: {all_pages: true}\n    timeout: 20ms\n    ${IN_TIME}`,
+      {
+        account: { resting: MANY },
+        tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 0, tokens: 1_160 }] },
+      },
+    ],
+  ])('ends with its step: %s', async (_, steps, config) => {
+    const performance = await performed(`steps:\n${steps}`, { config });
+    expect(performance.report.outcome).toBe('succeeded');
+    expect(spent(performance)).toBeLessThan(7_000);
+  });
+
+  it('of fills ends in the time of its step', async () => {
+    const performance = await performed(`steps:\n  - ${TAKING}\n    timeout: 10s`, {
+      config: { tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 3_000, tokens: 1_165 }] }, fillLagMs: 20_000 },
+    });
+    const [ended] = performance.entries.flatMap((entry) => (entry.type === 'step.ended' ? [entry] : []));
+    expect([ended?.data.error?.kind, (ended?.at ?? 0) - START < 11_000]).toEqual(['transport', true]);
+  });
+
+  it('does not keep `manage` from its end', async () => {
+    const later = Array.from({ length: 1_200 }, (_, n) => ({ afterMs: 34_000 + n * 1_000, tokens: 19 }));
     const performance = await performed(
-      'steps:\n  - read_account: {}\n  - read_account: {}\n    timeout: 5s\n    catch: [{on: [timeout], then: continue}]',
-      { config: NO_TOKENS },
+      `feeds: {mid: {type: price, max_age: 5s}}\nsteps:\n  - ${TAKING}\n  - manage: {market: BTC-USD, side: short, stop_loss: {trigger: 50000, price: 49000}, time_limit: 1h}`,
+      {
+        config: {
+          fillLagMs: 20_000,
+          tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 33_000, tokens: 1_120 }, ...later] },
+        },
+        commands: [{ ...ADA_CANCELS, afterMs: 60_000 }],
+      },
+    );
+    expect(errorOf(performance)).toBe('cancelled');
+    expect(spent(performance)).toBeLessThan(61_000);
+  });
+});
+
+describe('a page of fills that several branches wait for', () => {
+  const branch = (name: string, more = '') => `        ${name}:
+          - if: n == 0
+            do: [{${TAKING}}]
+${more}          - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}
+`;
+  const HURRIED = '            timeout: 9s\n            catch: [{on: [timeout], then: continue}]\n';
+  const scarce = { ...NO_TOKENS.tokens, foreign: [{ afterMs: 3_000, tokens: 1_150 }] };
+
+  it('is read for the others where one leaves, and all of them protect what they hold', async () => {
+    const branches = `${branch('a', HURRIED)}${branch('b')}${branch('c')}`;
+    const performance = await performed(
+      `steps:\n  - parallel:\n      on_fail: let_others_finish\n      branches:\n${branches}`,
+      { config: { tokens: scarce, fillLagMs: 20_000 } },
     );
     expect(performance.report.outcome).toBe('succeeded');
-    expect(spent(performance)).toBeLessThan(6_000);
+    expect(performance.report.residual).toMatchObject([{ size: '0.3', covered: '0.3' }]);
+  });
+
+  it('is left by one in its own time, whoever has asked first', async () => {
+    const branches = `${branch('a')}${branch('b')}${branch('c', HURRIED)}`;
+    const { entries } = await performed(
+      `steps:\n  - parallel:\n      on_fail: let_others_finish\n      branches:\n${branches}`,
+      { config: { tokens: scarce, fillLagMs: 20_000 } },
+    );
+    const ended = entries.find(({ type, step }) => type === 'step.ended' && /branches\/c\/.*place$/.test(step));
+    expect((ended?.at ?? 0) - START).toBe(9_000);
+  });
+
+  it('does not end the block whose failure was handled in the instant of its beginning', async () => {
+    const taking = (size: string) =>
+      `[{place: {type: market, market: BTC-USD, side: long, size: ${size}, price: 70000}}]`;
+    const performance = await performed(
+      `steps:
+  - parallel:
+      branches:
+        a: ${taking('0.1')}
+        b: ${taking('0.2')}
+        d: ${taking('0.3')}
+        c:
+          - place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+            await: live
+          - assert: n > 0
+    catch: [{on: any, then: continue}]
+  - set: {n: 7}`,
+      { config: { tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 100, tokens: 1_155 }] } } },
+    );
+    expect(performance.report.outcome).toBe('succeeded');
   });
 });
 

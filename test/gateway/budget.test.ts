@@ -218,6 +218,15 @@ describe('a deadline', () => {
   });
 });
 
+it('refuses a request that is not wanted any more when it is asked for', async () => {
+  const { clock, ask, answers } = setUp();
+  ask('full', 'enter', 120);
+  const withdrawn = 'cancelled by ada';
+  ask('unwanted', 'read', 20, { wanted: { withdrawn, onWithdrawn: () => () => {} } });
+  await clock.quiesce();
+  expect(answers.get('unwanted')).toEqual({ kind: 'refused', code: 'WITHDRAWN' });
+});
+
 describe('a full queue', () => {
   it('refuses the newest request of the lowest class, and a new request that is itself the lowest', async () => {
     const { clock, ask, answers, log } = setUp({ queueLimit: 2 });

@@ -41,7 +41,6 @@ function connect(
   { ready = true, tokens, profile = PROFILE }: Asked = {},
 ) {
   const entries: (readonly [string, unknown])[] = [];
-  const renewals: number[] = [];
   const client = new VenueClient({
     profile,
     transport: { send },
@@ -56,10 +55,10 @@ function connect(
     feeds: { read: async () => undefined },
     markets: {},
     epoch: 1,
-    session: { ready: async () => ready, renew: async () => renewals.push(clock.now()) > 0 },
+    session: { ready: async () => ready, renew: async () => true },
     requests: buildDeclaredRequests(profile),
   });
-  return { client, entries, countRenewed: () => renewals.length };
+  return { client, entries };
 }
 
 /** The outcome of `request markets`, and what the journal says of it. */
@@ -69,9 +68,9 @@ async function request(reply: WireReply | Error, asked: Asked = {}) {
     new Promise<WireReply>((resolve, reject) =>
       clock.at(START + 20, () => (reply instanceof Error ? reject(reply) : resolve(reply))),
     );
-  const { client, entries, countRenewed } = connect(clock, send, asked);
+  const { client, entries } = connect(clock, send, asked);
   const outcome = await clock.runUntil(client.request(asked.name ?? 'markets', { market_id: 'BTC-USD' }, 'r#1', 'r'));
-  return { outcome, types: entries.map(([type]) => type), settled: entries.at(-1)?.[1], countRenewed };
+  return { outcome, types: entries.map(([type]) => type), settled: entries.at(-1)?.[1] };
 }
 
 const SENT = ['call.intended', 'call.attempted', 'call.settled'];
@@ -120,14 +119,6 @@ describe('a request that the profile declares', () => {
     const profile = { ...PROFILE, rateLimit: { ...PROFILE.rateLimit, statuses: [418, 429] } };
     const { outcome } = await request(answer(418, { price: '64000.5' }), { profile });
     expect(outcome).toMatchObject({ kind: 'rejected', failure: 'rate_limited' });
-  });
-
-  it.each([
-    ['refused for its session', 401, 1],
-    ['refused for another reason', 403, 0],
-  ])('renews the session where it was %s', async (_, status, times) => {
-    const { outcome, countRenewed } = await request(answer(status, {}));
-    expect([outcome.kind, countRenewed()]).toEqual(['unresolved', times]);
   });
 
   it('is not sent again before the time that a refusal gave', async () => {

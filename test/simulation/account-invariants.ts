@@ -197,8 +197,8 @@ export const ACCOUNT_INVARIANTS = {
           attempt === undefined ||
           (facts.at(attempt.entry) >= repliedAt && attempt.position > facts.positionOfEnd(facts.attemptOf(refused)));
         // What renews a switch that may be armed does not wait behind a refused arming, which queued with its order.
-        const wasOrdinary = isOrdinary(facts.attemptOf(refused)) && !isOrdinary(attempt);
-        if (early !== undefined && isLater && !wasOrdinary)
+        const overtakes = attempt !== undefined && isOrdinary(facts.attemptOf(refused)) && !isOrdinary(attempt);
+        if (early !== undefined && isLater && !overtakes)
           yield `${endpoint} sent ${early.at - repliedAt} ms after a refusal that asked for ${waitMs} ms`;
       }
       const undisturbed =

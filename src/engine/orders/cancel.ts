@@ -16,7 +16,7 @@ import { Cancellation, Halt, StepFailure } from '../interruption.ts';
 import { STEP_SWEEP, type SweepAnswer, sweep } from '../sweep.ts';
 import { sleepUntil } from '../waiting.ts';
 import type { OrderHandle } from './handles.ts';
-import { conclude, type OrderManagerParts, type OrderRequestContext, refer } from './parts.ts';
+import { callWhileWanted, conclude, type OrderManagerParts, type OrderRequestContext, refer } from './parts.ts';
 import {
   getOrderName,
   haltForQuarantine,
@@ -184,14 +184,20 @@ export class Cancelling {
 
   /** Reads the record of an order that is not of this run. Throws StepFailure where there is no record, or no answer. */
   async readExternal(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
-    const outcome = await this.run.venue.call({
-      id: this.run.callId(at.step),
-      step: at.step,
-      endpoint: 'GET /orders',
-      params: makeReadParams<never>(referToRecord(handle), this.watch.lookFrom(Math.floor(handle.timestamp.us / 1000))),
-      class: 'reconcile',
-      purpose: 'refresh',
-    });
+    const outcome = await callWhileWanted(at.cancel, (wanted) =>
+      this.run.venue.call({
+        id: this.run.callId(at.step),
+        step: at.step,
+        endpoint: 'GET /orders',
+        params: makeReadParams<never>(
+          referToRecord(handle),
+          this.watch.lookFrom(Math.floor(handle.timestamp.us / 1000)),
+        ),
+        class: 'reconcile',
+        purpose: 'refresh',
+        wanted,
+      }),
+    );
     if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
     const [record] = outcome.result;
     if (record === undefined) throw new StepFailure('not_found', `order ${handle.id} was not found`, at.step);

@@ -7,9 +7,9 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import { COMPLETED_TOGETHER, POLL_MS } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
-import { type CallOutcome, SWEEP, type VenueCall } from '../../venue/port.ts';
+import { type CallOutcome, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
-import { type Cancellation, Halt } from '../interruption.ts';
+import { Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type CompletionProgress, decideCompletion, findMissing, type Missing, noteReading } from './completion.ts';
 import { describeMissing } from './handles.ts';
@@ -22,7 +22,7 @@ export interface CompletingRequest {
   /** How long the orders are read at most, ms; 0: once, and only if that needs no waiting. */
   readonly windowMs: number;
   /** Until when a reading may wait for tokens, epoch ms; without it, as long as its step lasts. */
-  readonly deadlineAt?: number;
+  readonly deadlineAt?: number | undefined;
   readonly cancel: Cancellation;
 }
 
@@ -38,11 +38,8 @@ const ANSWER_AT_ONCE_MS = 2000;
 export class Completing {
   private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
-  /** The last page of fills of each market, and the instant at which it was asked for. */
-  private readonly pages = new Map<
-    string,
-    { readonly at: number; readonly since: number; readonly outcome: Promise<CallOutcome<'GET /fills'>> }
-  >();
+  /** The last page of fills of each market. */
+  private readonly pages = new Map<string, FillPage>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
@@ -156,16 +153,51 @@ export class Completing {
     return isFull ? own.filter(lacksFills) : [];
   }
 
-  /** One page for all branches that ask for it at the same instant. */
+  /** One page for all branches that ask for it at the same instant; it is withdrawn when none of them wants it any more. */
   private readFillPage(market: string, since: number, request: CompletingRequest): Promise<CallOutcome<'GET /fills'>> {
     const at = this.run.clock.now();
-    const underWay = this.pages.get(market);
-    if (underWay?.at === at && underWay.since <= since && request.windowMs > 0) return underWay.outcome;
     const params = makeMarketFillParams<never>(market, this.watch.lookFrom(since));
-    const outcome = this.readFills({ endpoint: 'GET /fills', params }, request);
+    const which = { endpoint: 'GET /fills', params } as const;
     // A reading that may not wait is given up sooner than that of a step may be.
-    if (request.windowMs > 0) this.pages.set(market, { at, since, outcome });
-    return outcome;
+    if (request.windowMs === 0) return this.readFills(which, request);
+    let page = this.pages.get(market);
+    if (page?.at !== at || page.since > since || page.scope.reason !== undefined) {
+      const scope = new Cancellation();
+      const outcome = this.readFills(which, { ...request, deadlineAt: undefined, cancel: scope });
+      page = { at, since, scope, askers: 0, outcome };
+      this.pages.set(market, page);
+    }
+    return this.share(page, request);
+  }
+
+  /**
+   * Waits for a page as long as the asker's scope lasts, and until its deadline. The last one to leave withdraws the page, and waits for
+   * its end: nothing may come later.
+   */
+  private share(page: FillPage, { cancel, deadlineAt }: CompletingRequest): Promise<CallOutcome<'GET /fills'>> {
+    const { clock } = this.run;
+    page.askers += 1;
+    return callWhileWanted(
+      cancel,
+      (wanted) =>
+        new Promise((resolve, reject) => {
+          let code: string | undefined;
+          const deny = () => resolve({ kind: 'denied', code: code ?? '', message: code ?? '', settledAt: clock.now() });
+          const leave = (because: string) => {
+            if (code !== undefined) return;
+            code = because;
+            page.askers -= 1;
+            if (page.askers === 0) page.scope.cancel('sibling', 'no branch waits for it any more');
+            else deny();
+          };
+          const timer = deadlineAt === undefined ? undefined : clock.at(deadlineAt, () => leave('DEADLINE'));
+          wanted.onWithdrawn(() => leave(STEP_ENDED));
+          if (wanted.withdrawn !== undefined) leave(STEP_ENDED);
+          void page.outcome
+            .then(resolve, (error: unknown) => (page.scope.reason === undefined ? reject(error) : deny()))
+            .finally(() => timer?.cancel());
+        }),
+    );
   }
 
   private readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<CallOutcome<Reading>> {
@@ -211,6 +243,16 @@ export class Completing {
     const because = `${describeMissing(order)} after ${formatSpan(windowMs)}`;
     conclude(this.run.log, order, { event: 'T_SETTLE', because }, step);
   }
+}
+
+/** A page of fills that several branches wait for. */
+interface FillPage {
+  readonly at: number;
+  readonly since: number;
+  /** Of the page alone: no branch ends the reading of another. */
+  readonly scope: Cancellation;
+  askers: number;
+  readonly outcome: Promise<CallOutcome<'GET /fills'>>;
 }
 
 /** Throws Halt where the run can record nothing more. A reading without an answer is repeated when the next is due. */

@@ -17,7 +17,13 @@ import { Cancelling } from './cancel.ts';
 import { Completing, type CompletingRequest } from './completing.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
-import { listWorkingOrders, type OrderManagerParts, type OrderRequestContext, type Terms } from './parts.ts';
+import {
+  callWhileWanted,
+  listWorkingOrders,
+  type OrderManagerParts,
+  type OrderRequestContext,
+  type Terms,
+} from './parts.ts';
 import { type Denial, Placing } from './place.ts';
 import { RefusedOrders } from './refused.ts';
 import { Resolution } from './resolution.ts';
@@ -207,7 +213,9 @@ export class OrderManager {
     const order = handle.own;
     if (order !== undefined) {
       if (!isTerminal(order.snapshot.state)) {
-        const outcome = await this.watch.read(order, at.step, 'refresh', { class: 'reconcile' });
+        const outcome = await callWhileWanted(at.cancel, (wanted) =>
+          this.watch.read(order, at.step, 'refresh', { class: 'reconcile', wanted }),
+        );
         if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
       }
       this.watch.check();
@@ -224,7 +232,7 @@ export class OrderManager {
       const each = open.filter(({ intent }) => intent.market === market);
       if (each.length < COMPLETED_TOGETHER) continue;
       at.cancel.check();
-      const outcome = await this.watch.readTogether(each, at.step);
+      const outcome = await callWhileWanted(at.cancel, (wanted) => this.watch.readTogether(each, at.step, { wanted }));
       if (outcome.kind !== 'confirmed') throw toFailure(outcome, at.step);
       for (const order of each) together.add(order);
     }

@@ -8,7 +8,7 @@ import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import { type CallOutcome, type Consent, type OrderTerms, STEP_ENDED, type Wanted } from '../../venue/port.ts';
-import { Abandoned, type Cancellation } from '../interruption.ts';
+import { Abandoned, type AbandonReason, type Cancellation } from '../interruption.ts';
 import type { RunJournal, RunPorts, RunSetup } from '../ports.ts';
 import type { WallTime } from '../wall-time.ts';
 import { hasUnknownStatus, isEnded } from './status.ts';
@@ -72,13 +72,17 @@ export async function callWhileWanted<E extends EndpointName>(
   try {
     const outcome = await make(wanted);
     if (outcome.kind !== 'denied' || outcome.code !== STEP_ENDED) return outcome;
-    // An interruption that is pending because nothing waited counts as delivered here.
-    cancel.check();
     if (wanted.reason === undefined) throw new Error('engine: a call was withdrawn without a reason');
-    throw new Abandoned(wanted.reason);
+    return leaveWithdrawn(cancel, wanted.reason);
   } finally {
     wanted.end();
   }
+}
+
+/** Throws Abandoned for a request that was withdrawn. An interruption that is pending because nothing waited counts as delivered here. */
+export function leaveWithdrawn(cancel: Cancellation, reason: AbandonReason): never {
+  cancel.check();
+  throw new Abandoned(reason);
 }
 
 /** How a request names the order: by the venue's id where that is known. */

@@ -222,8 +222,11 @@ export class StepAttempts implements StepPlace {
     // Of an attempt that fails because of this it is not done again.
     execution.touched.clear();
     const isWayOut = this.frame.isHandler && WAYS_OUT.has(this.step.verb);
-    const { orderManager } = this.walker.run;
-    const request = { step: path, windowMs: isWayOut ? 0 : windowMs, cancel: this.cancel };
+    const { clock, orderManager, setup } = this.walker.run;
+    // The time of a step is that of its readings too; one without waits for its tokens as long as it takes.
+    const isLimited = this.step.timeout !== undefined || windowMs < setup.fillsWindowMs;
+    const deadlineAt = isLimited ? clock.now() + windowMs : undefined;
+    const request = { step: path, windowMs: isWayOut ? 0 : windowMs, deadlineAt, cancel: this.cancel };
     return orderManager.complete(touched, request).then(() => {
       const lacking = isWayOut ? undefined : touched.find(({ incomplete }) => incomplete !== undefined)?.incomplete;
       return lacking === undefined ? undefined : new StepFailure('transport', lacking, this.path);
@@ -247,10 +250,12 @@ export class StepAttempts implements StepPlace {
 
   /** The steps after a handled failure read complete orders again, as far as the venue shows them in time. */
   private async completeHandled({ fact }: StepFailure): Promise<void> {
-    const { orderManager, setup } = this.walker.run;
+    const { clock, orderManager, setup } = this.walker.run;
     if (this.frame.isHandler) return;
     try {
-      await orderManager.completeHandled({ step: this.path, windowMs: setup.fillsWindowMs, cancel: this.cancel });
+      const windowMs = setup.fillsWindowMs;
+      const deadlineAt = clock.now() + windowMs;
+      await orderManager.completeHandled({ step: this.path, windowMs, deadlineAt, cancel: this.cancel });
     } catch (error) {
       this.recordEndBy(error, fact);
       throw error;

@@ -460,14 +460,15 @@ export async function endOrders(
     throw new StepFailure('transport', unseen.incomplete ?? 'an order shows no end', execution.path);
 }
 
-/** Reads the fills of the orders for as long as given, ms. */
+/** Reads the fills of the orders for as long as given, ms, with the wait for tokens: an exit is not left half-way. */
 export function complete(
   { run, path }: ClosingExecution,
   orders: readonly OrderHandle[],
   windowMs: number,
   cancel: Cancellation,
 ): Promise<void> {
-  return run.orderManager.complete(orders, { step: path, windowMs, cancel });
+  const deadlineAt = run.clock.now() + windowMs;
+  return run.orderManager.complete(orders, { step: path, windowMs, deadlineAt, cancel });
 }
 
 export function hasEnded({ own }: OrderHandle): boolean {

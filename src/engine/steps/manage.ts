@@ -15,7 +15,7 @@ import { isTerminal } from '../../venue/order/states.ts';
 import type { Side } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
-import type { Terms } from '../orders/parts.ts';
+import { callWhileWanted, type Terms } from '../orders/parts.ts';
 import { StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
@@ -284,15 +284,22 @@ class Holding {
     return this.kept.orders.flatMap(({ handle }) => (hasEnded(handle) ? [] : [handle]));
   }
 
-  /** Reads the orders that work. One that cannot be read goes on working: the next look reads it again. */
+  /**
+   * Reads the orders that work. One that cannot be read goes on working: the next look reads it again. It waits for its tokens no longer
+   * than until the stop may move, so that the time limit is kept.
+   */
   private async readOrders(): Promise<void> {
     const { run, path, cancel } = this.execution;
     const { watch } = run.orderManager;
     const working = this.listWorking().flatMap(({ own }) => (own === undefined ? [] : [own]));
     const [only] = working;
     if (only === undefined) return;
-    if (working.length === 1) await watch.read(only, path, 'refresh', { class: 'reconcile' });
-    else await watch.readTogether(working, path);
+    const deadlineAt = run.clock.now() + MOVE_EVERY_MS;
+    await callWhileWanted(cancel, (wanted) =>
+      working.length === 1
+        ? watch.read(only, path, 'refresh', { class: 'reconcile', deadlineAt, wanted })
+        : watch.readTogether(working, path, { deadlineAt, wanted }),
+    );
     watch.check();
     cancel.check();
   }

@@ -19,7 +19,7 @@ import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
 import { asHandle, type OrderHandle } from '../orders/handles.ts';
-import { callWhileWanted, restrict, type Terms } from '../orders/parts.ts';
+import { callWhileWanted, leaveWithdrawn, restrict, type Terms } from '../orders/parts.ts';
 import { sleepUntil } from '../waiting.ts';
 import { close } from './close.ts';
 import type { StepExecution } from './execution.ts';
@@ -196,14 +196,17 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   },
 
   async request(execution) {
-    const { args, run, path } = execution;
+    const { args, run, path, cancel } = execution;
     const params = Object.fromEntries(
       Object.entries(args.with).map(([name, expr]) => {
         const value = execution.evaluate(expr);
         return [name, Decimal.isDecimal(value) ? formatDecimal(value as Decimal) : String(value)];
       }),
     );
-    const outcome = await run.venue.request(args.name, params, run.callId(path), path);
+    const wanted = cancel.createWithdrawal();
+    const outcome = await run.venue.request(args.name, params, run.callId(path), path, { wanted });
+    wanted.end();
+    if (wanted.reason !== undefined && outcome.kind === 'denied') leaveWithdrawn(cancel, wanted.reason);
     if (outcome.kind !== 'confirmed') {
       const kind =
         outcome.failure === 'cancelled' || outcome.failure === 'unknown_outcome' ? 'transport' : outcome.failure;

@@ -116,6 +116,10 @@ export class LimitFactsFold {
       case 'run.started':
         this.approved = entry.data.bounds;
         return;
+      case 'run.resumed':
+        // What a dead process has sent left, whatever becomes of the attempts behind it.
+        this.leaving.clear();
+        return;
       case 'call.intended':
         this.intended.set(entry.data.call, entry.data);
         return;

@@ -35,8 +35,7 @@ export function buildDeclaredRequests(profile: Profile): DeclaredRequests {
       read(answer) {
         const read = readDeclared(declared, answer);
         if (profile.rateLimit.statuses.includes(answer.status)) return { kind: 'refused', limited: true };
-        if (!('problem' in read)) return { kind: 'confirmed', ...read };
-        return { kind: 'unreadable', why: read.problem, unauthorized: answer.status === 401 };
+        return 'problem' in read ? { kind: 'unreadable', why: read.problem } : { kind: 'confirmed', ...read };
       },
     };
   };

@@ -141,6 +141,8 @@ export class LocalBudget implements Budget {
       const { weight, class: cls, heartbeat, withinMs, wanted } = request;
       const since = this.clock.monotonic();
       const entry: Entry = { request, weight, class: cls, since, resolve, deadline: undefined };
+      // What its step asks next, behind its end.
+      if (wanted?.withdrawn !== undefined) return resolve({ kind: 'refused', code: 'WITHDRAWN' });
       if (!this.makeRoomFor(entry)) return;
       this.queue.add(entry);
       wanted?.onWithdrawn(() => this.withdraw(entry));
