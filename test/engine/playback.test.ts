@@ -563,7 +563,7 @@ describe('the process that takes a run over', () => {
       ['keep', 'variable.set', { name: 'x', value: 1 }],
       ['call', expect.objectContaining({ id: 'a#1', decidedAt: START })],
       ['feed', 'mid', 'BTC-USD', 'steps/a'],
-      ['request', 'info', { x: '1' }, 'b', 'steps/a', undefined],
+      ['request', 'info', { x: '1' }, 'b', 'steps/a'],
       ['findDenial', expect.objectContaining({ id: 'o#1' })],
       ['append', 'run.resumed', { openCalls: [] }],
     ]);
@@ -625,7 +625,7 @@ describe('the process that takes a run over', () => {
       ['append', 'variable.set', { name: 'x', value: 1 }],
       ['call', expect.not.objectContaining({ decidedAt: expect.anything() })],
       ['feed', 'mid', undefined, 'steps/a'],
-      ['request', 'info', {}, 'b', 'steps/a', undefined],
+      ['request', 'info', {}, 'b', 'steps/a'],
       ['findDenial', expect.objectContaining({ id: 'o#1' })],
       ['keepOrdersBack', NEVER],
     ]);

@@ -120,4 +120,8 @@ export const KEPT_SEEDS = [
     was: 'what a neighbour spent at each third heartbeat made these so dear that a run never ended',
   },
   { seed: 741_001_817, was: 'the renewal of a switch that may be armed was to wait behind a refused arming' },
+  {
+    seed: 620_111_783,
+    was: 'readings waited a minute for tokens: an order that rested was cancelled, and its run halted',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

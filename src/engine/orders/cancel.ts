@@ -63,12 +63,8 @@ export class Cancelling {
         if (isUnanswered || order.snapshot.state !== 'canceling') throw toFailure(outcome, at.step);
       }
       if (target === 'accepted') break;
-      const isDecided = await this.watch.waitWithin(
-        CANCEL_WITHIN_MS,
-        order,
-        (each) => isEnded(each) || each.snapshot.state === 'open',
-        at.cancel,
-      );
+      const isOver = (each: TrackedOrder) => isEnded(each) || each.snapshot.state === 'open';
+      const isDecided = await this.watch.seeWithin(CANCEL_WITHIN_MS, order, isOver, at);
       if (isTerminal(order.snapshot.state) || isQuarantined(order)) break;
       // Under an unknown status it may have ended long ago: another cancel would be answered the same.
       if (tries < most && !hasUnknownStatus(order, this.run.clock.now(), CANCEL_WITHIN_MS)) continue;

@@ -84,7 +84,7 @@ export class Confirming {
    * is unknown.
    */
   async confirm(order: TrackedOrder, at: OrderRequestContext, isShown = isConfirmed): Promise<void> {
-    if (await this.watch.waitWithin(CONFIRM_WITHIN_MS, order, isShown, at.cancel)) return;
+    if (await this.watch.seeWithin(CONFIRM_WITHIN_MS, order, isShown, at)) return;
     const not = isShown === isConfirmed ? 'not confirmed' : 'not ended';
     conclude(
       this.run.log,
@@ -93,7 +93,7 @@ export class Confirming {
       at.step,
     );
     await this.cancelling.send(order, at);
-    if (await this.watch.waitWithin(CONFIRM_WITHIN_MS / 2, order, isEnded, at.cancel)) {
+    if (await this.watch.seeWithin(CONFIRM_WITHIN_MS / 2, order, isEnded, at)) {
       if (order.snapshot.state !== 'canceled') return;
       const { filled } = getExposure(order.snapshot);
       throw new StepFailure(

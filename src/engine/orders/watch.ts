@@ -19,7 +19,7 @@ import {
 import type { OrderRecord } from '../../venue/records.ts';
 import { Abandoned, Cancellation } from '../interruption.ts';
 import type { WallTime } from '../wall-time.ts';
-import { refer } from './parts.ts';
+import { callWhileWanted, type OrderRequestContext, refer } from './parts.ts';
 
 /** How far before an order's intent a reading begins, ms: clocks differ (fault-matrix.md, row 51). */
 export const LOOK_BACK_MS = 3_600_000;
@@ -111,6 +111,23 @@ export class OrderWatch {
       timer.cancel();
       own.close();
     }
+  }
+
+  /**
+   * As `waitWithin`. Where others use up the tokens, a reading may have waited for them all of that time: then one more is urgent, before
+   * an order that rests as it should is cancelled, or a run halts over one that has ended.
+   */
+  async seeWithin(
+    ms: number,
+    order: TrackedOrder,
+    until: (order: TrackedOrder) => boolean,
+    { step, cancel }: Pick<OrderRequestContext, 'step' | 'cancel'>,
+  ): Promise<boolean> {
+    if (await this.waitWithin(ms, order, until, cancel)) return true;
+    if (!this.isBeingRead(order)) return false;
+    await callWhileWanted(cancel, (wanted) => this.read(order, step, 'confirm', { class: 'resolve', wanted }));
+    this.check();
+    return until(order);
   }
 
   /**
@@ -261,7 +278,7 @@ export class OrderWatch {
 
   private arm(): void {
     let next = Number.POSITIVE_INFINITY;
-    for (const waiter of this.waiters) if (!this.isBeingRead(waiter)) next = Math.min(next, waiter.nextAt);
+    for (const waiter of this.waiters) if (!this.isBeingRead(waiter.order)) next = Math.min(next, waiter.nextAt);
     if (next === this.timerAt) return;
     this.timer?.cancel();
     this.timerAt = next;
@@ -269,13 +286,13 @@ export class OrderWatch {
   }
 
   /** A second reading behind one that still waits for its tokens or its answer would show nothing new and cost as much. */
-  private isBeingRead({ order }: Waiter): boolean {
+  private isBeingRead(order: TrackedOrder): boolean {
     return this.polls.has(order.intent.market);
   }
 
   private poll(): void {
     const now = this.clock.now();
-    const due = [...this.waiters].filter((waiter) => waiter.nextAt <= now && !this.isBeingRead(waiter));
+    const due = [...this.waiters].filter((waiter) => waiter.nextAt <= now && !this.isBeingRead(waiter.order));
     const markets = new Set(due.map((waiter) => waiter.order.intent.market));
     // Waiters of a market that is read anyway are served by the same page.
     for (const waiter of this.waiters) {

@@ -421,12 +421,12 @@ export class Playback {
           this.beyond.push(ask);
         });
       },
-      request: (name, params, id, step, need) => {
-        if (this.takeover !== undefined) return this.takeover.venue.request(name, params, id, step, need);
+      request: (...which) => {
+        if (this.takeover !== undefined) return this.takeover.venue.request(...which);
+        const [, params, id, step] = which;
         return new Promise((resolve) => {
           const asked = this.matchCall(id, undefined, params, step);
-          if (asked === 'beyond')
-            this.beyond.push(({ venue }) => void venue.request(name, params, id, step, need).then(resolve));
+          if (asked === 'beyond') this.beyond.push(({ venue }) => void venue.request(...which).then(resolve));
           if (asked === 'recorded') this.requests.set(id, resolve);
         });
       },
