@@ -254,6 +254,14 @@ describe('before an order', () => {
     expect([stage.sent(), stage.entries]).toEqual([at.map((ms) => ['POST', ms]), []]);
   });
 
+  it('an arming that may have reached the venue is tried again as often as a heartbeat would renew it', async () => {
+    const stage = setUp({ [POST]: { kind: 'lost' } });
+    await stage.enter({ timeoutMs: 5_000, keepAliveMs: 1_250 });
+    await stage.run(failureOf(stage.heartbeat.beforeOrder('steps/o')));
+    const times = stage.sent().map(([, ms]) => Number(ms));
+    expect(times.slice(1).map((ms, index) => ms - (times[index] ?? 0))).toEqual([1_500, 1_750, 2_250, 2_500, 2_500]);
+  });
+
   it('an arming that succeeds at its second try is one', async () => {
     const stage = await armed({ [POST]: [{ kind: 'lost' }] });
     expect([stage.sent().length, stage.moves()]).toEqual([2, [['armed', 5_270]]]);

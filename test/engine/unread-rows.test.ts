@@ -120,6 +120,17 @@ describe('an order whose POST got no answer', () => {
     expect([performance.report.outcome, posts.length, own.length]).toEqual([outcome, 1, orders]);
   });
 
+  it('is absent only when a look-up behind the window found nothing, whatever the list of the market shows', async () => {
+    const { entries } = await performed(
+      RESENT,
+      (rows, params, atMs) => (!isPage(params) && atMs > 95_000 && atMs < 115_000 ? undefined : rows),
+      { ...CONFIG, faults: [{ on: 'POST /orders', when: { call: 1 }, do: 'lost_before' }] },
+    );
+    const [start] = entries;
+    const absent = entries.find(({ type, data }) => type === 'order.moved' && data.to === 'absent');
+    expect((absent?.at ?? 0) - (start?.at ?? 0)).toBeGreaterThan(115_000);
+  });
+
   it('is found all the same when its own look-up cannot be read for a while', async () => {
     const performance = await performed(
       RESENT,

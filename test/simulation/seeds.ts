@@ -124,4 +124,9 @@ export const KEPT_SEEDS = [
     seed: 620_111_783,
     was: 'readings waited a minute for tokens: an order that rested was cancelled, and its run halted',
   },
+  {
+    seed: 630_045_092,
+    was: 'an arming without an answer was tried again more rarely than a heartbeat renews the switch',
+  },
+  { seed: 630_052_375, was: 'an order was called absent although no look-up behind the window was answered' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

@@ -332,7 +332,10 @@ export class Heartbeat {
         return;
       }
       if (tries >= SWITCH_TRIES || isFinal(outcome)) throw toArmingFailure(outcome, step);
-      await sleepUntil(clock, clock.now() + FIRST_RETRY_MS * 2 ** (tries - 1), new Cancellation());
+      // Where it may be armed, each try renews it: at least as often as a heartbeat would.
+      const { keepAliveMs = Number.POSITIVE_INFINITY } = combineRequirements(this.state) ?? {};
+      const pauseMs = Math.min(keepAliveMs, FIRST_RETRY_MS * 2 ** (tries - 1));
+      await sleepUntil(clock, clock.now() + pauseMs, new Cancellation());
     }
   }
 

@@ -63,12 +63,13 @@ export class Resolution {
       if (isFound(order.snapshot.state)) return;
       // It is there, under an unknown status: more look-ups would show the same.
       if (hasUnknownStatus(order, clock.now(), CONFIRM_WITHIN_MS)) break;
-      if (outcome.kind === 'confirmed') {
+      const foundNothing = outcome.kind === 'confirmed';
+      if (foundNothing) {
         reads += 1;
         looked?.();
       }
       const doubtedMs = sentAt - doubtAt - (this.unseenMs - unseenBefore);
-      if (reads >= TIMINGS.absenceReads && doubtedMs > setup.absenceHorizonMs) {
+      if (foundNothing && reads >= TIMINGS.absenceReads && doubtedMs > setup.absenceHorizonMs) {
         // Independent evidence, in case the look-up itself fails: the list of the market.
         isProven = await this.watch.lookThroughMarket(order, step);
         if (isFound(order.snapshot.state)) return;
