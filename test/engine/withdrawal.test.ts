@@ -150,12 +150,17 @@ describe('a reading that waits for its tokens', () => {
     expect(spent(performance)).toBeLessThan(7_000);
   });
 
-  it('of fills ends in the time of its step', async () => {
-    const performance = await performed(`steps:\n  - ${TAKING}\n    timeout: 10s`, {
-      config: { tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 3_000, tokens: 1_165 }] }, fillLagMs: 20_000 },
+  it.each([
+    ['without a time', ''],
+    ['with a timeout', '    timeout: 10s\n'],
+  ])('of fills waits on in a step %s: its order has filled, and is protected then', async (_, timeout) => {
+    const PROTECT =
+      '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}';
+    const performance = await performed(`steps:\n  - ${TAKING}\n${timeout}${PROTECT}`, {
+      config: { tokens: { ...NO_TOKENS.tokens, foreign: [{ afterMs: 3_000, tokens: 1_165 }] }, fillLagMs: 3_000 },
     });
-    const [ended] = performance.entries.flatMap((entry) => (entry.type === 'step.ended' ? [entry] : []));
-    expect([ended?.data.error?.kind, (ended?.at ?? 0) - START < 11_000]).toEqual(['transport', true]);
+    expect(performance.report.outcome).toBe('succeeded');
+    expect(performance.report.residual).toMatchObject([{ size: '0.1', covered: '0.1' }]);
   });
 
   it('does not keep `manage` from its end', async () => {
@@ -202,6 +207,16 @@ ${more}          - protect: {market: BTC-USD, side: short, stop_loss: {fraction:
     );
     const ended = entries.find(({ type, step }) => type === 'step.ended' && /branches\/c\/.*place$/.test(step));
     expect((ended?.at ?? 0) - START).toBe(9_000);
+  });
+
+  it('is waited for by all of them behind the end of their window, once it has been sent', async () => {
+    const taking = (size: string) =>
+      `[{place: {type: market, market: BTC-USD, side: long, size: ${size}, price: 70000}, timeout: 10s}]`;
+    const branches = ['0.1', '0.2', '0.3'].map((size, index) => `        b${index}: ${taking(size)}`).join('\n');
+    const { report } = await performed(`steps:\n  - parallel:\n      branches:\n${branches}`, {
+      config: { fillLagMs: 9_000 },
+    });
+    expect([report.outcome, report.orders.map(({ filled }) => filled)]).toEqual(['succeeded', ['0.1', '0.2', '0.3']]);
   });
 
   it('does not end the block whose failure was handled in the instant of its beginning', async () => {

@@ -221,10 +221,12 @@ export class Heartbeat {
     return now > this.progress.countsUntil(this.state.timeoutMs) ? undefined : limitHoldUp(this.state, now);
   }
 
-  /** Lets heartbeats go on for a while behind a write that could not leave in time. */
-  private letRenew(cancel: Cancellation): Promise<void> {
+  /** Lets heartbeats go on for a while behind a write that could not leave in time; gives when that was over. */
+  private async letRenew(cancel: Cancellation): Promise<number> {
     const { clock } = this.parts;
-    return sleepUntil(clock, clock.now() + this.state.keepAliveMs, cancel);
+    const until = clock.now() + this.state.keepAliveMs;
+    await sleepUntil(clock, until, cancel);
+    return until;
   }
 
   /** Takes in a step's reading of the switch. One that is off although it was armed here has fired or was disarmed from outside. */
@@ -256,7 +258,7 @@ export class Heartbeat {
     do {
       if (disarms && this.absence.isUnderWay) await this.awaitStore();
       await this.stop();
-    } while (disarms && !(await this.disarm('the run has ended')));
+    } while (disarms && (await this.disarm('the run has ended')) !== undefined);
   }
 
   /** Whether `exit` is going to disarm the switch; one that a step armed by itself is left as it is. */
@@ -301,12 +303,16 @@ export class Heartbeat {
   private async leave(id: string, { because, disarms }: { because: string; disarms: boolean }): Promise<void> {
     const { clock } = this.parts;
     const lease = this.leases.get(id);
-    do {
-      if (disarms && this.absence.isUnderWay && this.leases.size === 1) await this.awaitStore();
+    for (let at: number | undefined = clock.now(); at !== undefined; ) {
+      if (disarms && this.absence.isUnderWay && this.leases.size === 1) {
+        await this.awaitStore();
+        at = clock.now();
+      }
       if (lease === undefined || !this.leases.delete(id)) return;
-      this.apply({ type: 'LEASE_LEFT', at: clock.now(), id });
+      this.apply({ type: 'LEASE_LEFT', at, id });
       if (this.leases.size > 0 || !disarms) return;
-    } while (!(await this.disarm(because, lease)));
+      at = await this.disarm(because, lease);
+    }
   }
 
   /** Arms the switch. Where it may have fired, every order is read first: the switch may have cancelled them. */
@@ -369,14 +375,14 @@ export class Heartbeat {
   }
 
   /**
-   * Waits for heartbeats under way, sends DELETE, and accepts it only when a GET sent later finds no switch. False where the DELETE
-   * could not leave before the next heartbeat: these went on meanwhile, and `lease` is in force again.
+   * Waits for heartbeats under way, sends DELETE, and accepts it only when a GET sent later finds no switch. Where the DELETE could not
+   * leave before the next heartbeat these went on meanwhile, and `lease` is in force again: gives when (epoch ms).
    */
-  private async disarm(because: string, lease?: Lease): Promise<boolean> {
+  private async disarm(because: string, lease?: Lease): Promise<number | undefined> {
     const { venue, clock, callId } = this.parts;
     await this.stop();
     const { market } = this.state;
-    if (market === undefined || this.isOff()) return true;
+    if (market === undefined || this.isOff()) return undefined;
     this.apply({ type: 'DISARM_BEGUN', at: clock.now() });
     const common = {
       step: 'deadman',
@@ -397,10 +403,7 @@ export class Heartbeat {
           purpose: 'disarm',
           ...(deadlineAt === undefined ? {} : { deadlineAt }),
         });
-        if (isLate(deleted)) {
-          await this.putOff(lease);
-          return false;
-        }
+        if (isLate(deleted)) return this.putOff(lease);
         if (deleted.kind === 'denied')
           throw new Halt('denied', `the deadman switch stays armed: ${deleted.message}`, 'deadman');
         if (deleted.kind === 'confirmed') this.apply({ type: 'DELETE_ANSWERED', at: clock.now() });
@@ -424,7 +427,7 @@ export class Heartbeat {
         this.apply({ type: 'READ', at: clock.now(), sentAt: read.sentAt ?? askedAt, record: read.result });
       if (this.isOff()) {
         this.parts.log.append('deadman.moved', { event: 'disarmed', market, because }, 'deadman');
-        return true;
+        return undefined;
       }
       if (tries >= SWITCH_TRIES)
         throw new Halt(
@@ -440,8 +443,11 @@ export class Heartbeat {
     }
   }
 
-  /** Takes a disarming back for a while. */
-  private async putOff(lease: Lease | undefined): Promise<void> {
+  /**
+   * Takes a disarming back for a while; gives the end of that. The planned one: nothing is journaled then, and a replay comes there only
+   * with the next entry.
+   */
+  private async putOff(lease: Lease | undefined): Promise<number> {
     const at = this.parts.clock.now();
     if (lease !== undefined) {
       this.leases.set(lease.id, lease);
@@ -449,7 +455,7 @@ export class Heartbeat {
     }
     this.timer.start();
     this.apply({ type: 'DISARM_PUT_OFF', at });
-    await this.letRenew(new Cancellation());
+    return this.letRenew(new Cancellation());
   }
 
   /** Applies an event to the model, and acts on its conclusions. */

@@ -9,7 +9,7 @@ import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venu
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
-import { Cancellation, Halt } from '../interruption.ts';
+import { Abandoned, Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import { type CompletionProgress, decideCompletion, findMissing, type Missing, noteReading } from './completion.ts';
 import { describeMissing } from './handles.ts';
@@ -158,44 +158,34 @@ export class Completing {
     const at = this.run.clock.now();
     const params = makeMarketFillParams<never>(market, this.watch.lookFrom(since));
     const which = { endpoint: 'GET /fills', params } as const;
-    // A reading that may not wait is given up sooner than that of a step may be.
-    if (request.windowMs === 0) return this.readFills(which, request);
+    // A reading that may not wait, or not for long, is given up sooner than that of a step may be.
+    if (request.windowMs === 0 || request.deadlineAt !== undefined) return this.readFills(which, request);
     let page = this.pages.get(market);
     if (page?.at !== at || page.since > since || page.scope.reason !== undefined) {
       const scope = new Cancellation();
-      const outcome = this.readFills(which, { ...request, deadlineAt: undefined, cancel: scope });
-      page = { at, since, scope, askers: 0, outcome };
+      page = { at, since, scope, askers: 0, outcome: this.readFills(which, { ...request, cancel: scope }) };
       this.pages.set(market, page);
     }
-    return this.share(page, request);
+    return this.share(page, request.cancel);
   }
 
-  /**
-   * Waits for a page as long as the asker's scope lasts, and until its deadline. The last one to leave withdraws the page, and waits for
-   * its end: nothing may come later.
-   */
-  private share(page: FillPage, { cancel, deadlineAt }: CompletingRequest): Promise<CallOutcome<'GET /fills'>> {
-    const { clock } = this.run;
+  /** Waits for a page as long as the scope lasts. The last one to leave withdraws it, and waits for its end: nothing may come later. */
+  private share(page: FillPage, cancel: Cancellation): Promise<CallOutcome<'GET /fills'>> {
     page.askers += 1;
     return callWhileWanted(
       cancel,
       (wanted) =>
         new Promise((resolve, reject) => {
-          let code: string | undefined;
-          const deny = () => resolve({ kind: 'denied', code: code ?? '', message: code ?? '', settledAt: clock.now() });
-          const leave = (because: string) => {
-            if (code !== undefined) return;
-            code = because;
+          const deny = () =>
+            resolve({ kind: 'denied', code: STEP_ENDED, message: STEP_ENDED, settledAt: this.run.clock.now() });
+          const leave = () => {
             page.askers -= 1;
             if (page.askers === 0) page.scope.cancel('sibling', 'no branch waits for it any more');
             else deny();
           };
-          const timer = deadlineAt === undefined ? undefined : clock.at(deadlineAt, () => leave('DEADLINE'));
-          wanted.onWithdrawn(() => leave(STEP_ENDED));
-          if (wanted.withdrawn !== undefined) leave(STEP_ENDED);
-          void page.outcome
-            .then(resolve, (error: unknown) => (page.scope.reason === undefined ? reject(error) : deny()))
-            .finally(() => timer?.cancel());
+          wanted.onWithdrawn(leave);
+          if (wanted.withdrawn !== undefined) leave();
+          page.outcome.then(resolve, (error: unknown) => (error instanceof Abandoned ? deny() : reject(error)));
         }),
     );
   }

@@ -222,11 +222,8 @@ export class StepAttempts implements StepPlace {
     // Of an attempt that fails because of this it is not done again.
     execution.touched.clear();
     const isWayOut = this.frame.isHandler && WAYS_OUT.has(this.step.verb);
-    const { clock, orderManager, setup } = this.walker.run;
-    // The time of a step is that of its readings too; one without waits for its tokens as long as it takes.
-    const isLimited = this.step.timeout !== undefined || windowMs < setup.fillsWindowMs;
-    const deadlineAt = isLimited ? clock.now() + windowMs : undefined;
-    const request = { step: path, windowMs: isWayOut ? 0 : windowMs, deadlineAt, cancel: this.cancel };
+    const { orderManager } = this.walker.run;
+    const request = { step: path, windowMs: isWayOut ? 0 : windowMs, cancel: this.cancel };
     return orderManager.complete(touched, request).then(() => {
       const lacking = isWayOut ? undefined : touched.find(({ incomplete }) => incomplete !== undefined)?.incomplete;
       return lacking === undefined ? undefined : new StepFailure('transport', lacking, this.path);
@@ -250,12 +247,10 @@ export class StepAttempts implements StepPlace {
 
   /** The steps after a handled failure read complete orders again, as far as the venue shows them in time. */
   private async completeHandled({ fact }: StepFailure): Promise<void> {
-    const { clock, orderManager, setup } = this.walker.run;
+    const { orderManager, setup } = this.walker.run;
     if (this.frame.isHandler) return;
     try {
-      const windowMs = setup.fillsWindowMs;
-      const deadlineAt = clock.now() + windowMs;
-      await orderManager.completeHandled({ step: this.path, windowMs, deadlineAt, cancel: this.cancel });
+      await orderManager.completeHandled({ step: this.path, windowMs: setup.fillsWindowMs, cancel: this.cancel });
     } catch (error) {
       this.recordEndBy(error, fact);
       throw error;

@@ -460,15 +460,14 @@ export async function endOrders(
     throw new StepFailure('transport', unseen.incomplete ?? 'an order shows no end', execution.path);
 }
 
-/** Reads the fills of the orders for as long as given, ms, with the wait for tokens: an exit is not left half-way. */
+/** Reads the fills of the orders for as long as given, ms. */
 export function complete(
   { run, path }: ClosingExecution,
   orders: readonly OrderHandle[],
   windowMs: number,
   cancel: Cancellation,
 ): Promise<void> {
-  const deadlineAt = run.clock.now() + windowMs;
-  return run.orderManager.complete(orders, { step: path, windowMs, deadlineAt, cancel });
+  return run.orderManager.complete(orders, { step: path, windowMs, cancel });
 }
 
 export function hasEnded({ own }: OrderHandle): boolean {

@@ -284,21 +284,17 @@ class Holding {
     return this.kept.orders.flatMap(({ handle }) => (hasEnded(handle) ? [] : [handle]));
   }
 
-  /**
-   * Reads the orders that work. One that cannot be read goes on working: the next look reads it again. It waits for its tokens no longer
-   * than until the stop may move, so that the time limit is kept.
-   */
+  /** Reads the orders that work. One that cannot be read goes on working: the next look reads it again. */
   private async readOrders(): Promise<void> {
     const { run, path, cancel } = this.execution;
     const { watch } = run.orderManager;
     const working = this.listWorking().flatMap(({ own }) => (own === undefined ? [] : [own]));
     const [only] = working;
     if (only === undefined) return;
-    const deadlineAt = run.clock.now() + MOVE_EVERY_MS;
     await callWhileWanted(cancel, (wanted) =>
       working.length === 1
-        ? watch.read(only, path, 'refresh', { class: 'reconcile', deadlineAt, wanted })
-        : watch.readTogether(working, path, { deadlineAt, wanted }),
+        ? watch.read(only, path, 'refresh', { class: 'reconcile', wanted })
+        : watch.readTogether(working, path, { wanted }),
     );
     watch.check();
     cancel.check();

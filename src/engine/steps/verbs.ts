@@ -204,8 +204,9 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
       }),
     );
     const wanted = cancel.createWithdrawal();
-    const outcome = await run.venue.request(args.name, params, run.callId(path), path, { wanted });
-    wanted.end();
+    const outcome = await run.venue
+      .request(args.name, params, run.callId(path), path, { wanted })
+      .finally(() => wanted.end());
     if (wanted.reason !== undefined && outcome.kind === 'denied') leaveWithdrawn(cancel, wanted.reason);
     if (outcome.kind !== 'confirmed') {
       const kind =
