@@ -199,7 +199,7 @@ ${more}          - protect: {market: BTC-USD, side: short, stop_loss: {fraction:
     expect(performance.report.residual).toMatchObject([{ size: '0.3', covered: '0.3' }]);
   });
 
-  it('is left by one in its own time, whoever has asked first', async () => {
+  it('is left by one in its own time, whichever branch has asked first', async () => {
     const branches = `${branch('a')}${branch('b')}${branch('c', HURRIED)}`;
     const { entries } = await performed(
       `steps:\n  - parallel:\n      on_fail: let_others_finish\n      branches:\n${branches}`,

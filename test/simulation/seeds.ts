@@ -129,4 +129,8 @@ export const KEPT_SEEDS = [
     was: 'an arming without an answer was tried again more rarely than a heartbeat renews the switch',
   },
   { seed: 630_052_375, was: 'an order was called absent although no look-up behind the window was answered' },
+  {
+    seed: 630_146_459,
+    was: 'an amended order that rested was taken for canceled: the first of two readings had taken long',
+  },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

@@ -94,7 +94,7 @@ describe('what a run has opened', () => {
     );
   });
 
-  it('lists what others traded beside some of the orders as if each trade were told', () => {
+  it('lists what others traded beside some of the orders as if each trade were listed', () => {
     fc.assert(
       fc.property(SHAPES, TRADES, fc.nat(), fc.nat(300), (shapes, trades, own, from) => {
         const orders = shapes.map(makeOrder);
@@ -114,8 +114,8 @@ describe('what a run has opened', () => {
         const some = orders.filter(isOwn);
         const beside = position.listBeside(some);
         expect(beside.trades.length).toBeLessThanOrEqual(Math.max(0, trades.length - from));
-        const told = computeOpened(some, [], { ...NOTHING_BESIDE, trades: others });
-        expect(computeOpened(some, [], beside).toFixed()).toBe(told.toFixed());
+        const listed = computeOpened(some, [], { ...NOTHING_BESIDE, trades: others });
+        expect(computeOpened(some, [], beside).toFixed()).toBe(listed.toFixed());
       }),
       { numRuns: 50 },
     );

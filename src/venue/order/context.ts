@@ -15,6 +15,8 @@ export const TIMINGS = {
   amendLostReads: 2,
   /** A `canceled` around an amend must still be there so much later: the venue may show it for an instant (venue-notes.md, surprise 4). */
   phantomMs: 2_000,
+  /** And so much later than the answer that showed it first: one that took long may have shown it at any instant until then. */
+  phantomAnswerMs: 1_500,
   /** For this long after an amend a `canceled` may be only that instant. */
   phantomWindowMs: 20_000,
   /** A read may be this much older than one that was answered before it. */
@@ -182,7 +184,9 @@ export interface OrderContext {
   /** When the terminal status was known. */
   readonly terminalAt?: number | undefined;
   readonly absence: Absence;
-  readonly phantom?: { readonly status: string; readonly firstReadSentAt: number } | undefined;
+  readonly phantom?:
+    | { readonly status: string; readonly firstReadSentAt: number; readonly firstReadAt: number }
+    | undefined;
   /** The late-fill grace is over. */
   readonly settled: boolean;
   readonly lastRecord?: OrderRecord | undefined;

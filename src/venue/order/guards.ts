@@ -144,7 +144,9 @@ function showsTerms(terms: { price?: string | undefined; size?: string | undefin
 }
 
 function phantomHolds(phantom: OrderContext['phantom'], event: Observation): boolean {
-  return phantom?.status === event.type && event.sentAt >= phantom.firstReadSentAt + TIMINGS.phantomMs;
+  if (phantom?.status !== event.type) return false;
+  const { firstReadSentAt, firstReadAt } = phantom;
+  return event.sentAt >= Math.max(firstReadSentAt + TIMINGS.phantomMs, firstReadAt + TIMINGS.phantomAnswerMs);
 }
 
 function wasAmendedLately(amend: Amend | undefined, sentAt: number): boolean {

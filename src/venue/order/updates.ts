@@ -264,5 +264,6 @@ function watchPhantom({ order, from, to }: Draft, event: Observation): void {
     return;
   }
   if (from !== 'amending' && from !== 'canceling') return;
-  if (order.phantom?.status !== event.type) order.phantom = { status: event.type, firstReadSentAt: event.sentAt };
+  if (order.phantom?.status !== event.type)
+    order.phantom = { status: event.type, firstReadSentAt: event.sentAt, firstReadAt: event.at };
 }
