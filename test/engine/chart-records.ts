@@ -106,7 +106,7 @@ export function gatherCalls(
     const inside: JournalRecord[] = [];
     for (const each of records.slice(index + 1)) {
       if (isEndOf(each, record.step) && each.path === record.path) break;
-      // What it left is written of the step that calls it, as what the run left is told of no step.
+      // What it left belongs to the step that calls it, as what the run left belongs to no step.
       const isLeft = each.type === 'run.residual' && each.path.replace(/~\d+$/, '') === record.path;
       if (!(isLeft || own.test(each.path)) || each.type === 'call.intended') continue;
       taken.add(each);
