@@ -1,6 +1,7 @@
 /**
  * Tests that an order is sent only while its step still needs it: not when its step, its branch or its run ended before its tokens
- * or its commit were there, and not when a process that died had decided it.
+ * or its commit were there, and not when a process that died had decided it. And that a reading that waits for tokens holds up neither
+ * the end of its step or run, nor another branch.
  */
 import { describe, expect, it } from 'vitest';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
@@ -289,5 +290,56 @@ describe('an order whose commit takes long', () => {
     });
     expect(performance.books.orders).toEqual([]);
     expect(fates(performance).map(({ is }) => is)).toEqual(['STEP_ENDED']);
+  });
+});
+
+describe('a disarming that is put off for want of tokens', () => {
+  it('is replayed as it was, where a heartbeat waits for tokens behind it', async () => {
+    const take = (size: string) => `place: {type: market, market: BTC-USD, side: long, size: ${size}, price: 70000}`;
+    const PROTECT =
+      '          - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}';
+    const SPENT = [9, 16, 20, 19, 5, 12, 22, 6, 21, 6, 6, 15, 9, 11, 12, 22, 7, 7, 19, 10, 10, 8, 12];
+    const { entries } = await performed(
+      `deadman: {market: BTC-USD, timeout: 20s, release_after: w, on_exit: disarm}
+steps:
+  - parallel:
+      branches:
+        a:
+          - ${take('0.3')}
+            catch: [{on: any, then: continue}]
+${PROTECT}
+        b:
+          - ${take('0.8')}
+            timeout: 7s
+          - read_account: {}
+        c:
+          - ${take('0.1')}
+${PROTECT}
+    catch: [{on: any, then: continue}]
+  - id: w
+    assert: n == 0`,
+      {
+        seed: 352,
+        config: {
+          latencyMs: { min: 2_500, max: 5_000 },
+          processingMs: { min: 0, max: 10 },
+          fillLagMs: 20_000,
+          tokens: {
+            limit: 1200,
+            windowMs: 60_000,
+            foreign: [
+              { afterMs: 5_356, tokens: 1_176 },
+              ...SPENT.map((tokens, index) => ({ afterMs: 6_000 + 1_000 * index, tokens })),
+            ],
+          },
+        },
+      },
+    );
+    const disarmings = entries.flatMap((entry) =>
+      entry.type === 'call.settled' && entry.data.call.startsWith('deadman') && entry.data.code === 'DEADLINE'
+        ? [entry.at]
+        : [],
+    );
+    expect(disarmings).not.toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ import { callWhileWanted, type OrderRequestContext, refer } from './parts.ts';
 export const LOOK_BACK_MS = 3_600_000;
 /** Most pages of a market's orders that are read for one answer; what they do not show is read by its id, or not proven absent. */
 const MOST_PAGES = 10;
-/** How long a reading may wait for tokens (epoch ms), and for its answer, ms. */
+/** Until when a reading may wait for tokens (epoch ms), how long for its answer (ms), and whether it is still wanted. */
 export type ReadingLimits = Pick<VenueCall, 'deadlineAt' | 'answerMs' | 'wanted'>;
 
 interface Waiter {
