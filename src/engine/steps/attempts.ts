@@ -171,7 +171,7 @@ export class StepAttempts implements StepPlace {
       if (timeout !== undefined) execution.windowMs = Math.min(execution.windowMs, timeout.ms);
       if (getStepRow(step.verb).readsFeeds !== true)
         await feeds.ensure(step.feeds, frame.globals.runbook.feeds, execution.scope, path);
-      const value = isVenueStep(step)
+      const given = isVenueStep(step)
         ? await runVenueStep(execution as StepExecution<VenueStep>)
         : await runControl(execution);
       // A read that was answered too late has timed out. A write has not: its effect exists.
@@ -179,6 +179,7 @@ export class StepAttempts implements StepPlace {
       timer?.cancel();
       const lacking = await this.completeTouched(execution);
       if (lacking !== undefined) throw lacking;
+      const value = execution.valueBehind?.() ?? given;
       if (step.id !== undefined) frame.set(step.id, value);
       this.registerUndo(value);
       await heartbeat.releaseAfterStep(step.id, frame);

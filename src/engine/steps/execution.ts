@@ -38,6 +38,8 @@ export class StepExecution<S extends CheckedStep = CheckedStep> implements StepP
   readonly cancel: Cancellation;
   /** The orders that the step hands out: they are read until they are complete, and updated, when its own work has ended. */
   readonly touched = new Set<OrderHandle>();
+  /** What the step gives, made when its orders are complete, in place of what its function returned: figures of their fills. */
+  valueBehind: (() => Value) | undefined;
   /** How long they are read at most, ms: `fills.window`, or the step's own time if that is shorter. */
   windowMs: number;
   private readonly place: StepPlace<S>;

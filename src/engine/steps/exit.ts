@@ -461,7 +461,7 @@ export async function endOrders(
 }
 
 /** Reads the fills of the orders for as long as given, ms. */
-export function complete(
+function complete(
   { run, path }: ClosingExecution,
   orders: readonly OrderHandle[],
   windowMs: number,

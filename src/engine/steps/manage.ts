@@ -21,7 +21,7 @@ import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
 import { listCovering } from './close.ts';
 import { mayRetry, type StepExecution } from './execution.ts';
-import { complete, endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
+import { endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
 import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
 import { listPlacements } from './run-values.ts';
 
@@ -351,13 +351,13 @@ class Holding {
     }
   }
 
-  /** Cancels what works of its orders and reads what they have filled. Throws StepFailure where the venue does not show it. */
+  /** Cancels what works of its orders. Throws StepFailure where the venue does not show the end of one. */
   private async cancelRest(): Promise<void> {
     const { execution, kept } = this;
     const handles = kept.orders.map(({ handle }) => handle);
-    const cancel = this.lastExit?.scope ?? execution.cancel;
-    await endOrders(execution, handles, { cancel });
-    await complete(execution, handles, execution.windowMs, cancel);
+    await endOrders(execution, handles, { cancel: this.lastExit?.scope ?? execution.cancel });
+    // Also those of an attempt before: what they filled is in the value.
+    for (const handle of handles) execution.touched.add(handle);
   }
 
   private async exit(how: ManageEnd): Promise<Value> {
@@ -411,9 +411,14 @@ class Holding {
     );
   }
 
-  /** The position is gone: cancels the rest, and says how it was closed. */
+  /** The position is gone: cancels the rest. Its value is made when the fills of its orders are read. */
   private async finish(): Promise<Value> {
     await this.cancelRest();
+    this.execution.valueBehind = () => this.describeEnd();
+    return undefined;
+  }
+
+  private describeEnd(): Value {
     const { kept, execution } = this;
     const fills = kept.orders.flatMap(({ handle: { own }, how }) =>
       [...(own?.snapshot.context.fills.values() ?? [])].map((fill) => ({ how, fill })),
