@@ -303,19 +303,16 @@ describe('faults', () => {
   it.each([
     [40, 'succeeded', undefined, '0.1'],
     [100, 'failed', 'transport', undefined],
-  ])(
-    'fills that cannot be read until %d s are in its value, or fail the step',
-    async (s, outcome, kind, filled) => {
-      const at = { afterMs: 20_000, untilMs: s * 1000 };
-      const faults = ['GET /fills', 'GET /fills/order'].map(
-        (on): FaultRule => ({ on, when: at, do: 'status', status: 503 }),
-      );
-      const played = await play(EXIT_AT_20S, { 0: 64000 }, { config: { faults } });
-      const { report } = played;
-      expect([report.outcome, report.error?.kind, report.outputs['filled']]).toEqual([outcome, kind, filled]);
-      expect(listOrders(played).at(-1)).toBe('market closed');
-    },
-  );
+  ])('fills that cannot be read until %d s are in its value, or fail the step', async (s, outcome, kind, filled) => {
+    const at = { afterMs: 20_000, untilMs: s * 1000 };
+    const faults = ['GET /fills', 'GET /fills/order'].map(
+      (on): FaultRule => ({ on, when: at, do: 'status', status: 503 }),
+    );
+    const played = await play(EXIT_AT_20S, { 0: 64000 }, { config: { faults } });
+    const { report } = played;
+    expect([report.outcome, report.error?.kind, report.outputs['filled']]).toEqual([outcome, kind, filled]);
+    expect(listOrders(played).at(-1)).toBe('market closed');
+  });
 
   it('a stop that somebody cancels fails the step, because the position is bare', async () => {
     const played = await play(LEGS, { 0: 64000 }, { between: cancelFirstStop });
