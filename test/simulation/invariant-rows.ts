@@ -18,7 +18,15 @@ export const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     rest: 'a second order that comes in spite of all is reported',
     covers: [['test/venue/surprises.test.ts']],
   },
-  I3: { rest: 'orders with our prefix that no journal knows are reported at the start of a run', covers: [] },
+  I3: {
+    rest: 'orders with our prefix that no journal knows refuse the start of a run',
+    covers: [
+      [
+        'test/live/newest-journal.test.ts',
+        'an older state folder is refused with exit 3, until a person adopts the orders that it does not know',
+      ],
+    ],
+  },
   I8: { rest: 'the whole table of states and events', covers: [['test/venue/order.test.ts']] },
   I10: {
     rest: 'the reserve for urgent requests; a sliding counter, which only bounded probes can meet, may refuse some',
