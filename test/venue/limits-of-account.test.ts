@@ -122,21 +122,34 @@ describe('the notional of the day', () => {
   });
 });
 
-describe('positions that are not known', () => {
-  const unknown = facts({ unknownPositions: 'run r9 cannot be read' });
-
-  it.each(['maxPosition', 'maxMarketNotional', 'maxExposure'] as const)('deny orders under %s', (control) => {
-    const rules = { [control]: '1000000' };
+describe('facts of the account that are not known', () => {
+  // Each with a limit that needs it, and one that needs another.
+  it.each([
+    ['unknownPositions', 'maxPosition', 'maxOpenOrders'],
+    ['unknownPositions', 'maxMarketNotional', 'maxDailyLoss'],
+    ['unknownPositions', 'maxExposure', 'maxDailyNotional'],
+    ['unknownOrders', 'maxOpenOrders', 'maxPosition'],
+    ['unknownLoss', 'maxDailyLoss', 'maxDailyNotional'],
+    ['unknownSent', 'maxDailyNotional', 'maxDailyLoss'],
+  ] as const)('%s denies orders under %s alone', (fact, control, other) => {
+    const unknown = facts({ [fact]: 'run r9 cannot be read' }, { dayNotional: '0' });
+    const value = control === 'maxOpenOrders' || other === 'maxOpenOrders' ? 1000 : '1000000';
+    const rules: LimitRules = { [control]: value };
     expect(verdict(place(), {}, facts(), [rules, unknown])).toMatch(
       /^POSITION_UNKNOWN: market=BTC-USD; run r9 cannot be read; ./,
     );
-    expect(ofAccount(place(), rules, facts())).toBe('ok');
+    expect(ofAccount(place(), rules, facts({}, { dayNotional: '0' }))).toBe('ok');
+    expect(ofAccount(place(), { [other]: value }, unknown)).toBe('ok');
     expect(ofAccount(leverage(5), rules, unknown)).toBe('ok');
     expect(ofAccount(EXIT, rules, { ...unknown, ...HELD })).toBe('ok');
   });
 
-  it('deny nothing under other limits', () => {
-    expect(ofAccount(place(), { maxOpenOrders: 5 }, unknown)).toBe('ok');
+  it('let an amend pass where only the number of orders is not known', () => {
+    const unknown = facts({ unknownOrders: 'run r9 cannot be read', working: [working()] });
+    expect(ofAccount(amend('60000', '1'), { maxOpenOrders: 5 }, unknown)).toBe('ok');
+    expect(ofAccount(amend('60000', '1'), { maxPosition: '9' }, { ...unknown, unknownPositions: 'r9' })).toBe(
+      'POSITION_UNKNOWN',
+    );
   });
 });
 
