@@ -314,15 +314,19 @@ export const ACCOUNT_INVARIANTS = {
       const { happened, attempts } = facts;
       const { sent, entries } = happened;
       const cancelledAt = new Map<string, number>();
+      const exits = new Set<string>();
       const when = (entry: Entry) => happened.venueTime(entry, entry.at);
       for (const entry of entries)
         if (entry.type === 'operator.acted' && entry.data.command === 'cancel' && !cancelledAt.has(entry.run))
           cancelledAt.set(entry.run, when(entry));
+        else if (entry.type === 'step.started' && (entry.data.verb === 'manage' || entry.data.verb === 'close'))
+          exits.add(`${entry.run} ${entry.step}`);
       for (const { entry, intended } of attempts) {
         const at = cancelledAt.get(entry.run);
         if (intended.data.endpoint !== 'POST /orders' || at === undefined || when(intended) >= at) continue;
-        // A run that is cleaning up goes on with it, and an exit whose answer was lost is asked for again.
+        // A run that is cleaning up goes on with it, and an exit of `manage` or `close` with what it has decided: nothing cancels it.
         if (/^(?:on_error|finally)\//.test(entry.step)) continue;
+        if (intended.data.intent?.type === 'market' && exits.has(`${entry.run} ${entry.step}`)) continue;
         for (const request of sent)
           if (
             request.endpoint === 'POST /orders' &&

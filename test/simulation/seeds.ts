@@ -133,4 +133,5 @@ export const KEPT_SEEDS = [
     seed: 630_146_459,
     was: 'an amended order that rested was taken for canceled: the first of two readings had taken long',
   },
+  { seed: 1_710_033_615, was: 'an exit that went on behind the cancel of a person was taken for a breach' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
