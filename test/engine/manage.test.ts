@@ -78,6 +78,12 @@ function listAlarms({ entries }: Performance): readonly string[] {
   return entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data.alarm] : []));
 }
 
+/** The fills cannot be read from 20 s on until so many, s. */
+function refuseFills(status: number, untilS: number): FaultRule[] {
+  const when = { afterMs: 20_000, untilMs: untilS * 1000 };
+  return ['GET /fills', 'GET /fills/order'].map((on) => ({ on, when, do: 'status', status }));
+}
+
 /** Somebody else cancels the stop before the third reading. */
 function cancelFirstStop(venue: Transport): Transport {
   let stop: string | undefined;
@@ -301,17 +307,41 @@ describe('faults', () => {
   });
 
   it.each([
-    [40, 'succeeded', undefined, '0.1'],
-    [100, 'failed', 'transport', undefined],
-  ])('fills that cannot be read until %d s are in its value, or fail the step', async (s, outcome, kind, filled) => {
-    const at = { afterMs: 20_000, untilMs: s * 1000 };
-    const faults = ['GET /fills', 'GET /fills/order'].map(
-      (on): FaultRule => ({ on, when: at, do: 'status', status: 503 }),
-    );
+    [503, 40, 'succeeded', undefined, '0.1'],
+    [503, 100, 'failed', 'transport', undefined],
+    [429, 40, 'succeeded', undefined, '0.1'],
+    [429, 100, 'failed', 'transport', undefined],
+  ])('fills read as %d until %d s are in its value, or fail the step', async (status, s, outcome, kind, filled) => {
+    const faults = refuseFills(status, s);
     const played = await play(EXIT_AT_20S, { 0: 64000 }, { config: { faults } });
     const { report } = played;
     expect([report.outcome, report.error?.kind, report.outputs['filled']]).toEqual([outcome, kind, filled]);
     expect(listOrders(played).at(-1)).toBe('market closed');
+  });
+
+  it('waits for the fills of an order of another branch that has closed the position', async () => {
+    const text = `runbook: beside
+dsl: 1
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}
+  - parallel:
+      branches:
+        stop:
+          - id: held
+            manage: {market: BTC-USD, side: short, stop_loss: {trigger: 63000, price: 62900}}
+        target:
+          - id: target
+            place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 64500}
+            allow: reduce
+          - wait_for: {order: target, is: terminal, within: 5m}
+`;
+    const loaded = loadedFrom({ file: 'beside.yaml', text });
+    const config = { ...market({ 0: 64000, 22: 64600 }), faults: refuseFills(503, 40) };
+    const scene = { loaded, inputs: inputsFrom(loaded, {}), config };
+    const played = await perform(scene);
+    await replay(played, scene);
+    const end = played.entries.find(({ type, step }) => type === 'step.ended' && step.endsWith('/held'));
+    expect(end?.data).toMatchObject({ outcome: 'succeeded', value: { how: 'cancelled', realized: '49.9' } });
   });
 
   it('a stop that somebody cancels fails the step, because the position is bare', async () => {

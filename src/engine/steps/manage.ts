@@ -411,9 +411,12 @@ class Holding {
     );
   }
 
-  /** The position is gone: cancels the rest. Its value is made when the fills of its orders are read. */
+  /** The position is gone: cancels the rest. Its value is made when the fills are read, for `realized` of every order in the market. */
   private async finish(): Promise<Value> {
     await this.cancelRest();
+    const { log, orderManager } = this.execution.run;
+    for (const order of log.tracker.unfinished())
+      if (order.intent.market === this.market) this.execution.touched.add(orderManager.handle(order));
     this.execution.valueBehind = () => this.describeEnd();
     return undefined;
   }
