@@ -65,6 +65,15 @@ class Story {
     this.attempt(call, 'POST');
     return this.settle(call, { kind: 'rejected', failure, definite: true, message: 'no margin' });
   }
+  /** An order whose session the venue refused, and that is denied before or after its second attempt. */
+  deniedAgain(number: number, attempts: 1 | 2): this {
+    const intent = terms({ clientOrderId: `rb${number}` });
+    const call = this.intend('POST /orders', { market_id: intent.market }, { intent });
+    this.attempt(call, 'POST');
+    this.append('call.answered', { call, n: 1, status: 401, message: 'expired', headers: {} });
+    if (attempts === 2) this.attempt(call, 'POST');
+    return this.settle(call, { kind: 'denied', code: 'KILL_SWITCH_ENGAGED', message: 'no' });
+  }
   /** An order that is denied before its attempt. */
   denied(number: number): this {
     const intent = terms({ clientOrderId: `rb${number}` });
@@ -674,6 +683,8 @@ describe('the window of a count', () => {
     expect(asks(new Story().rejected(1))).toContain('WRITES_EXCEED_MAX: writes=2');
     expect(asks(new Story().rejected(1, {}, 'rate_limited'))).toContain('WRITES_EXCEED_MAX: writes=2');
     expect(asks(new Story().placed(1).denied(2).denied(3))).toContain('WRITES_EXCEED_MAX: writes=2');
+    for (const attempts of [1, 2] as const)
+      expect(asks(new Story().deniedAgain(1, attempts))).toContain('WRITES_EXCEED_MAX: writes=2');
     for (const [kind, writes] of [
       ['denied', 2],
       ['rejected', 2],

@@ -126,6 +126,10 @@ export class LimitFactsFold {
       case 'call.attempted':
         this.applyAttempt(this.intended.get(entry.data.call), entry.at);
         return;
+      case 'call.answered':
+        // Its bytes left; what becomes of the attempt that follows it is another matter.
+        this.leaving.delete(entry.data.call);
+        return;
       case 'call.settled':
         this.applySettled(this.intended.get(entry.data.call), entry.data, entry.at, entry.step);
         this.intended.delete(entry.data.call);
