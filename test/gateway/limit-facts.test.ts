@@ -8,7 +8,7 @@ import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { ApprovedBounds, DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
-import type { LimitRules } from '../../src/venue/limits/check.ts';
+import type { LimitRules, WorkingOrder } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 import { fill, ID, record, T0, terms } from '../venue/order-samples.ts';
@@ -19,7 +19,9 @@ const DAY_US = 86_400_000_000;
 class Story {
   now = T0;
   private tracker = new OrderTracker();
-  private gate = new LimitFactsFold(this.tracker, {}, undefined, 'mid');
+  /** Working orders of other runs of the account. */
+  others: readonly WorkingOrder[] = [];
+  private gate = new LimitFactsFold(this.tracker, {}, () => ({ killed: false, working: this.others }), 'mid');
   /** Of the last check: the market whose price feed should be read first, and the figures. */
   unpriced: string | undefined;
   considered: Readonly<Record<string, string>> = {};
@@ -1175,10 +1177,11 @@ describe('an approved plan', () => {
   it('holds an exit only where nothing proves that it reduces', () => {
     const story = new Story().approved({ orders: 1, exposure: { '': null } });
     story.placed(1).shown(1, 'closed', { total_filled_size: '10' });
-    const cap: LimitRules = { maxOrderNotional: '5000' };
-    expect(story.asks({ ...SHORT, size: '10', allow: 'reduce' }, cap)).toBe('ok');
-    expect(story.asks({ ...SHORT, size: '11', allow: 'reduce' }, cap)).toContain('BEYOND_PLAN: figure=orders');
-    expect(story.asks({ ...SHORT, size: '10' }, cap)).toContain('BEYOND_PLAN: figure=orders');
+    for (const cap of [{ maxOrderNotional: '5000' }, {}] satisfies LimitRules[]) {
+      expect(story.asks({ ...SHORT, size: '10', allow: 'reduce' }, cap)).toBe('ok');
+      expect(story.asks({ ...SHORT, size: '11', allow: 'reduce' }, cap)).toContain('BEYOND_PLAN: figure=orders');
+      expect(story.asks({ ...SHORT, size: '10' }, cap)).toContain('BEYOND_PLAN: figure=orders');
+    }
   });
 });
 
@@ -1209,10 +1212,23 @@ describe('the bounds of the approved plan', () => {
   });
   it('leave alone what is proven to reduce, and count an order that is not', () => {
     const reduce = { ...SHORT, allow: 'reduce' } as const;
-    // With a cap the check finds out whether an order certainly reduces.
-    const rules: LimitRules = { maxOrderNotional: '100000' };
+    const rules: LimitRules = {};
     const story = new Story().approved({ orders: 1 }).placed(1).shown(1, 'closed', { total_filled_size: '10' });
     story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [fill('1', '10', { order_id: 'BTC-USD@1' })]);
+    expect(story.asks({ ...reduce, size: '10' }, rules)).toBe('ok');
+    expect(story.asks({ ...reduce, size: '11' }, rules)).toBe('BEYOND_PLAN: figure=orders, value=2, max=1');
+    // Of another run: this one closes no more than it holds itself.
+    story.others = [
+      {
+        ...reduce,
+        clientOrderId: 'rbother',
+        market: 'BTC-USD',
+        type: 'limit',
+        price: '200',
+        size: '5',
+        worstRemaining: '5',
+      },
+    ];
     expect(story.asks({ ...reduce, size: '10' }, rules)).toBe('ok');
     expect(story.asks({ ...reduce, size: '11' }, rules)).toBe('BEYOND_PLAN: figure=orders, value=2, max=1');
   });

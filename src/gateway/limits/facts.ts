@@ -12,6 +12,7 @@ import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../ve
 import {
   checkLimits,
   findUnpricedMarket,
+  isProvenToReduce,
   type LimitFacts,
   type LimitRules,
   type LimitVerdict,
@@ -25,7 +26,7 @@ import { AccountLedger } from './account-ledger.ts';
 import { DeadmanFacts } from './deadman.ts';
 import { SentNotional } from './notional.ts';
 import { OwnOrders } from './own-orders.ts';
-import { findBeyondPlan } from './plan-bounds.ts';
+import { type BeyondPlan, findBeyondPlan } from './plan-bounds.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -169,14 +170,22 @@ export class LimitFactsFold {
       facts,
       account && { rules: account, facts: this.collectAccountFacts(facts, call, account, attempted) },
     );
-    // With a cap in force the check has found out whether an order that is to reduce certainly does.
-    const opens = call.intent?.allow !== 'reduce' || verdict.considered['allow'] === 'reduce not proven';
-    const beyond =
-      verdict.ok && this.approved && findBeyondPlan({ ...call, opens }, this.own.getPlanned(), this.approved);
-    if (!beyond) return verdict;
+    const beyond = verdict.ok ? this.findBeyond(call, facts) : undefined;
+    if (beyond === undefined) return verdict;
     const { figure, value, max } = beyond;
     const message = `BEYOND_PLAN: figure=${figure}, value=${value}, max=${max}`;
     return { ok: false, code: 'BEYOND_PLAN', message, considered: verdict.considered };
+  }
+
+  /**
+   * The bound of the approved plan that a call would exceed. A plan is of its run alone: an order proves to reduce by the run's own
+   * position and orders, and those of other runs do not keep its way out back.
+   */
+  private findBeyond(call: VenueCall, facts: LimitFacts): BeyondPlan | undefined {
+    if (this.approved === undefined) return undefined;
+    const working = facts.working.filter(({ clientOrderId }) => this.tracker.get(clientOrderId) !== undefined);
+    const opens = call.intent?.allow !== 'reduce' || !isProvenToReduce(call, { ...facts, working });
+    return findBeyondPlan({ ...call, opens }, this.own.getPlanned(), this.approved);
   }
 
   /**

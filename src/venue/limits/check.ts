@@ -61,16 +61,7 @@ export function checkLimits(
   const considered: Record<string, string> = {};
   // Only these can raise exposure or change what it costs.
   if (kind !== 'place' && kind !== 'amend' && kind !== 'leverage') return { ok: true, considered };
-  const order = kind === 'leverage' ? undefined : proposeOrder(write, facts);
-  const at: CheckedCase = {
-    write,
-    kind,
-    order,
-    market: order?.market ?? getParam(write, 'market_id') ?? '',
-    rules,
-    facts,
-    considered,
-  };
+  const at = makeCase(write, kind, rules, facts, considered);
   for (const check of CHECKS) {
     const denial = check(at);
     if (denial !== undefined) return { ok: false, code: denial.code, message: formatDenial(denial), considered };
@@ -106,13 +97,31 @@ export function checkLimits(
 export function findUnpricedMarket(write: LimitWrite, rules: LimitRules, facts: LimitFacts): string | undefined {
   // An amend is of an order that rests: the market has not reached its price, which measures it.
   if (getAction(write.endpoint) !== 'place' || write.reference !== undefined) return undefined;
-  const order = proposeOrder(write, facts);
+  const at = makeCase(write, 'place', rules, facts);
+  const { order } = at;
   if (order === undefined || order.fraction || !needsMarketPrice(order)) return undefined;
-  const at: CheckedCase = { write, kind: 'place', order, market: order.market, rules, facts, considered: {} };
   const capped = rules.maxOrderNotional !== undefined || rules.maxRunNotional !== undefined;
   const held =
     rules.maxMarketNotional !== undefined || rules.maxExposure !== undefined || rules.maxDailyNotional !== undefined;
   return (capped && !passesCaps(at)) || (held && !lowers(at)) ? order.market : undefined;
+}
+
+/** Whether the facts prove that an order or amend only lowers the position. */
+export function isProvenToReduce(write: LimitWrite, facts: LimitFacts): boolean {
+  const kind = getAction(write.endpoint);
+  return (kind === 'place' || kind === 'amend') && lowers(makeCase(write, kind, {}, facts));
+}
+
+function makeCase(
+  write: LimitWrite,
+  kind: CheckedCase['kind'],
+  rules: LimitRules,
+  facts: LimitFacts,
+  considered: Record<string, string> = {},
+): CheckedCase {
+  const order = kind === 'leverage' ? undefined : proposeOrder(write, facts);
+  const market = order?.market ?? getParam(write, 'market_id') ?? '';
+  return { write, kind, order, market, rules, facts, considered };
 }
 
 function formatDenial({ code, figures, advice }: Denied): string {
