@@ -51,6 +51,11 @@ export interface Metronome {
   after(delayMs: number, turn: () => void): Timer;
 }
 
+/** Runs `turn` at or after `whenMs` (epoch ms) as an event from outside: behind all timers of that time, where a replay has it too. */
+export function arriveAt(clock: Pick<Clock, 'at' | 'arrive'>, whenMs: number, turn: () => void): Timer {
+  return clock.at(whenMs, () => clock.arrive(turn));
+}
+
 class PendingTimer implements Timer {
   readonly when: number;
   readonly order: number;

@@ -3,7 +3,7 @@
  * again, last gate, send, answer. Every request of the program takes this path, and no other code sends. The caller gives checks and
  * journal (client.ts), or neither (kill, doctor, late orders, the session's own renewal). It repeats nothing.
  */
-import { type Clock, type ClockReading, measureBetween } from '../base/clock.ts';
+import { arriveAt, type Clock, type ClockReading, measureBetween } from '../base/clock.ts';
 import { formatCount, formatSpan } from '../base/format.ts';
 import type { ObstacleCode } from '../venue/limits/obstacles.ts';
 import { GATE_STALE, STEP_ENDED, type Wanted } from '../venue/port.ts';
@@ -187,7 +187,7 @@ function reportWait(clock: Clock, withinMs: number | undefined, report: Exchange
   if (report === undefined) return { end() {} };
   const deadlineAt = withinMs === undefined ? undefined : clock.now() + withinMs;
   let hasEnded = false;
-  const reportLater = (at: number) => clock.at(at, () => clock.arrive(turn));
+  const reportLater = (at: number) => arriveAt(clock, at, turn);
   const turn = () => {
     if (hasEnded) return;
     const until = deadlineAt ?? clock.now() + LONGEST_WAIT_MS;

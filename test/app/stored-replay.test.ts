@@ -1,9 +1,9 @@
 /** Tests the replay of a run that is read from its store while it is executed again. */
 import { beforeAll, expect, it } from 'vitest';
-import { dryRun, replayStoredRun } from '../../src/app/run/virtual-run.ts';
+import { dryRun, replayRun, replayStoredRun } from '../../src/app/run/virtual-run.ts';
 import { readEntry, sealLine, toHead } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { readFirstEntry } from '../../src/journal/reading.ts';
+import { readFirstEntry, readLines } from '../../src/journal/reading.ts';
 import type { JournalReader, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { loadedFrom } from '../engine/stage.ts';
@@ -128,4 +128,21 @@ it.each([[NARROW], [WIDE]])('fails at a line that cannot be read, and no step do
     all[5000] = { ...(all[5000] as StoredEntry), line: '{"v":2' };
   };
   await expect(replay(text, damage)).rejects.toMatchObject({ reason: 'damaged' });
+});
+
+it('has an answer of the very millisecond in which its question is over behind that end, as a live run does', async () => {
+  const text = `runbook: late
+dsl: 1
+steps:
+  - id: sign
+    approve: {ask: really, by: [risk], within: 1m}
+`;
+  const loaded = loadedFrom({ file: 'late.yaml', text });
+  const store = new MemoryStore();
+  const at = Date.UTC(2026, 0, 5, 8);
+  const answers = new Map([['sign', { command: 'approve', afterMs: 60_000 } as const]]);
+  await dryRun({ loaded, inputs: {}, run: 'r', at, seed: 1, store, venue: { kind: 'simulated' }, answers });
+  const entries = [...readLines(await store.read('r'))];
+  expect(entries.find(({ type }) => type === 'step.ended')?.data).toMatchObject({ outcome: 'failed' });
+  await replayRun(entries, loaded, {});
 });

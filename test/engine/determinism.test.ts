@@ -3,7 +3,7 @@ import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { drawChance } from '../../src/venue/order/identity.ts';
 import { loadShipped, SHIPPED, shippedInputs, shippedVenue } from '../shipped-runbooks.ts';
-import { type Performance, perform, replay, type Scene } from './stage.ts';
+import { loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
 
 /** Faults of a venue, each with the endpoints that it concerns. */
 const INJECTED_FAULTS: readonly FaultRule[] = [
@@ -70,3 +70,23 @@ async function sameEachTime(scene: (seed: number) => Scene, seeds: number, least
   // Faults that no request meets prove nothing.
   expect(troubled).toBeGreaterThanOrEqual(least);
 }
+
+it('is the same where a person cancels in the very millisecond in which a step times out', async () => {
+  const text = `runbook: late
+dsl: 1
+steps:
+  - approve: {ask: first, by: [risk], within: 5s}
+    catch: [{on: [approval_rejected], do: [{id: second, approve: {ask: second, by: [risk], within: 1m}}], then: continue}]
+`;
+  const scene: Scene = {
+    loaded: loadedFrom({ file: 'late.yaml', text }),
+    inputs: {},
+    config: {},
+    commands: [{ command: 'cancel', by: 'ada', afterMs: 5000 }],
+  };
+  const performance = await perform(scene);
+  const asked = performance.entries.flatMap(({ type, step }) => (type === 'approval.asked' ? [step] : []));
+  expect(asked).toHaveLength(2);
+  expect(performance.report).toMatchObject({ error: { kind: 'cancelled' } });
+  await replay(performance, scene);
+});

@@ -5,7 +5,7 @@
 
 import type { LoadedRunbook } from '../../src/app/files/load.ts';
 import { act, replayRun } from '../../src/app/run/virtual-run.ts';
-import { type ClockReading, type Timer, VirtualClock } from '../../src/base/clock.ts';
+import { arriveAt, type ClockReading, type Timer, VirtualClock } from '../../src/base/clock.ts';
 import type { SourceText } from '../../src/base/diagnostic.ts';
 import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from '../../src/engine/ports.ts';
@@ -231,7 +231,13 @@ export async function perform(scene: Scene): Promise<Performance> {
     { venue, clock, log, notifier: { send() {} }, ...scene.ports },
   );
   scene.meanwhile?.(running, time);
-  for (const { afterMs, ...command } of commands) time.at(START + afterMs, () => act(running, log, command));
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  running.done.then(end, end);
+  for (const { afterMs, ...command } of commands)
+    arriveAt(time, START + afterMs, () => void (over || act(running, log, command)));
   if (clockPut !== undefined) {
     time.at(START + clockPut.afterMs, () => {
       wall.byMs = clockPut.byMs;

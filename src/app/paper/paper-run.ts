@@ -140,7 +140,9 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
       const answer = type === 'approval.asked' ? findAnswer(options.answers ?? new Map(), step) : undefined;
       if (answer === undefined) return;
       timers.add(
-        clock.after(answer.afterMs, () => pass({ command: answer.command, by: 'rehearsal', step }, 'rehearsal')),
+        clock.after(answer.afterMs, () =>
+          clock.arrive(() => pass({ command: answer.command, by: 'rehearsal', step }, 'rehearsal')),
+        ),
       );
     },
     options.onEntry,

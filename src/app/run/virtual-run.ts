@@ -3,7 +3,7 @@
  * parts; their behaviour is their own.
  */
 
-import { type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
+import { arriveAt, type Clock, type Metronome, VirtualClock } from '../../base/clock.ts';
 import { type DecimalString, decimal } from '../../base/decimal.ts';
 import { Divergence, Playback, type PlaybackOptions } from '../../engine/playback/playback.ts';
 import type { OperatorCommand } from '../../engine/ports.ts';
@@ -116,11 +116,15 @@ export async function dryRun(options: DryRun): Promise<DryRunResult> {
     ...(options.onPrices === undefined ? [] : [makePriceReader(stage, options.at, options.onPrices)]),
     ...(options.onEntry === undefined ? [] : [options.onEntry]),
   ]);
+  let over = false;
   const answerQuestion = ({ type, step }: Entry) => {
+    if (type === 'run.ended') over = true;
     const answer = type === 'approval.asked' ? findAnswer(options.answers ?? new Map(), step) : undefined;
     if (answer === undefined) return;
     const { command, afterMs } = answer;
-    clock.at(clock.now() + afterMs, () => act(running, log, { command, by: 'rehearsal', step }, 'rehearsal'));
+    arriveAt(clock, clock.now() + afterMs, () => {
+      if (!over) act(running, log, { command, by: 'rehearsal', step }, 'rehearsal');
+    });
   };
   log.append('run.started', started);
   const feeds = stage.knowsAccount
@@ -220,8 +224,8 @@ async function playAgain(
 }
 
 /**
- * Writes a command of a person or a signal into the journal, then passes it to the run. `actor`: the author of the entry,
- * where that is not a person.
+ * Writes a command of a person or a signal into the journal, then passes it to the run: as an event from outside, in a turn of its
+ * own. `actor`: the author of the entry, where that is not a person.
  */
 export function act(
   running: RunningRun,

@@ -2,7 +2,7 @@
  * Executes one case in virtual time: the runbook against the case's venue, with the processes that die and those that resume the
  * run from the journal. Returns what happened; does not judge it.
  */
-import { type Clock, type Metronome, type Timer, VirtualClock } from '../../base/clock.ts';
+import { arriveAt, type Clock, type Metronome, type Timer, VirtualClock } from '../../base/clock.ts';
 import { Divergence, Playback } from '../../engine/playback/playback.ts';
 import type { RunSetup } from '../../engine/ports.ts';
 import { RunPositions } from '../../engine/positions.ts';
@@ -326,11 +326,12 @@ class Execution {
     if (script === undefined) return;
     const give = () => {
       const { life } = this;
+      if (this.entries.at(-1)?.type === 'run.ended') return;
       // While no process runs, the person answers again later.
-      if (life === undefined || life.process.dead) this.clock.at(this.clock.now() + 1000, give);
+      if (life === undefined || life.process.dead) arriveAt(this.clock, this.clock.now() + 1000, give);
       else act(life.running, life.log, { command: script.answer, by: 'test', step });
     };
-    this.clock.at(this.clock.now() + script.afterMs, give);
+    arriveAt(this.clock, this.clock.now() + script.afterMs, give);
   }
 
   private failMissed(message: string): void {
