@@ -105,13 +105,15 @@ export async function exchangeOnce<V extends Verdict>(
   const { checks = () => [], flush, reached } = exchange;
   const stop = (obstacle: Obstacle, attempted = false) => ({ kind: 'stopped', obstacle, attempted }) as const;
 
-  for (const step of checks('before tokens')) {
+  const findNoSession: Step = async () =>
+    (await session?.ready()) === false ? { code: NO_SESSION, message: 'the session could not be renewed' } : undefined;
+  // Asked after each wait, for tokens or the disk: one that has expired meanwhile is refused, and an order is not repeated.
+  const ready: readonly Step[] = session === undefined ? [] : [findNoSession];
+  for (const step of [...checks('before tokens'), ...ready]) {
     const found = step();
     const obstacle = found instanceof Promise ? await found : found;
     if (obstacle !== undefined) return stop(obstacle);
   }
-  if (session !== undefined && !(await session.ready()))
-    return stop({ code: NO_SESSION, message: 'the session could not be renewed' });
 
   reached?.('CP2');
   const asked = exchange.tokens();
@@ -127,8 +129,13 @@ export async function exchangeOnce<V extends Verdict>(
 
   const request = exchange.request();
   const gate = exchange.staleMs === undefined ? undefined : new LastGate(clock, exchange.staleMs, reached);
-  const attempt: Step = () => void exchange.attempted?.({ request, tokens: asked.weight, waitedMs });
-  const ask = (): readonly Step[] => [() => void gate?.noteAsked(), ...checks('before sending')];
+  let attempted = false;
+  const attempt: Step = () => {
+    attempted = true;
+    exchange.attempted?.({ request, tokens: asked.weight, waitedMs });
+    return undefined;
+  };
+  const ask = (): readonly Step[] => [...ready, () => void gate?.noteAsked(), ...checks('before sending')];
   const durable: readonly Step[] = flush === undefined ? [] : [flush, ...ask()];
   const longestMs = Math.min(EXCHANGE_TIMEOUT_MS, exchange.answerMs ?? EXCHANGE_TIMEOUT_MS);
   for (let round = 1; ; round += 1) {
@@ -143,14 +150,14 @@ export async function exchangeOnce<V extends Verdict>(
       return { kind: 'unanswered', times: { sentAt: now, settledAt: now }, reply: connection };
     }
     const timeoutMs = Math.max(1, longestMs - (clock.monotonic() - startedAt));
-    for (const step of round === 1 ? [...checks('after tokens'), attempt, ...durable] : ask()) {
+    for (const step of round === 1 ? [...ready, ...checks('after tokens'), attempt, ...durable] : ask()) {
       const found = step();
       // A step that does not wait leaves no gap: no order of another branch comes between the limits and the attempt.
       const obstacle = found instanceof Promise ? await found : found;
       if (obstacle === undefined) continue;
       connection?.release();
       ticket.notSent();
-      return stop(obstacle, round > 1 || durable.includes(step));
+      return stop(obstacle, attempted);
     }
 
     reached?.('CP4');

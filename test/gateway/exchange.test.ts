@@ -21,7 +21,8 @@ const sleepFor = (clock: VirtualClock, ms: number) => new Promise<void>((done) =
 interface Given {
   /** The request is a read. */
   readonly reads?: true;
-  readonly ready?: boolean;
+  /** From which time on there is no session: 1 is the first that it is asked for. */
+  readonly notReadyFrom?: number;
   readonly refused?: 'DEADLINE' | 'WITHDRAWN';
   /** How long there are no tokens, ms. */
   readonly tokensAfterMs?: number;
@@ -56,7 +57,7 @@ async function exchange(
   const session = {
     async ready() {
       noted.push('session');
-      return given.ready ?? true;
+      return noted.filter((what) => what === 'session').length < (given.notReadyFrom ?? Number.POSITIVE_INFINITY);
     },
     async renew() {
       noted.push('renewal');
@@ -95,8 +96,10 @@ async function exchange(
 }
 
 const BEFORE_TOKENS = ['before tokens: first', 'before tokens: second'];
-const AFTER_TOKENS = [...BEFORE_TOKENS, 'session', 'tokens', 'after tokens: first', 'after tokens: second'];
-const AFTER_FLUSH = [...AFTER_TOKENS, 'attempt', 'flush', 'before sending: first', 'before sending: second'];
+const WITH_TOKENS = [...BEFORE_TOKENS, 'session', 'tokens', 'session'];
+const AFTER_TOKENS = [...WITH_TOKENS, 'after tokens: first', 'after tokens: second'];
+const FLUSHED = [...AFTER_TOKENS, 'attempt', 'flush', 'session'];
+const AFTER_FLUSH = [...FLUSHED, 'before sending: first', 'before sending: second'];
 
 describe('an exchange', () => {
   it('reports a wait for tokens again before the last report is over, and only as long as it lasts', async () => {
@@ -128,8 +131,21 @@ describe('an exchange', () => {
     expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: 'NOT_CONFIRMED' }, attempted });
   });
 
+  it.each([
+    [1, WITH_TOKENS.slice(0, -2), false],
+    [2, [...WITH_TOKENS, 'not sent'], false],
+    [3, [...FLUSHED, 'not sent'], true],
+  ])(
+    'sends nothing with a session that has expired when it is asked for time %i',
+    async (notReadyFrom, asked, attempted) => {
+      const { exchanged, noted } = await exchange({ notReadyFrom });
+      expect(noted).toEqual(asked);
+      expect(exchanged).toMatchObject({ kind: 'stopped', obstacle: { code: NO_SESSION }, attempted });
+    },
+  );
+
   it.each<[string, Given]>([
-    [NO_SESSION, { ready: false }],
+    [NO_SESSION, { notReadyFrom: 1 }],
     ['DEADLINE', { refused: 'DEADLINE' }],
     ['STEP_ENDED', { refused: 'WITHDRAWN' }],
   ])('sends nothing without a session or without tokens: %s', async (code, given) => {

@@ -85,7 +85,7 @@ class Story {
   amended(
     number: number,
     params: { price: string; size?: string },
-    refusal?: Pick<DataOf<'call.settled'>, 'kind' | 'failure' | 'definite' | 'code'>,
+    refusal?: Pick<DataOf<'call.settled'>, 'kind' | 'failure' | 'definite' | 'code' | 'status'>,
   ): this {
     const call = this.intend(
       'PUT /orders',
@@ -685,6 +685,10 @@ describe('the window of a count', () => {
     expect(asks(new Story().rejected(1))).toContain('WRITES_EXCEED_MAX: writes=2');
     expect(asks(new Story().rejected(1, {}, 'rate_limited'))).toContain('WRITES_EXCEED_MAX: writes=2');
     expect(asks(new Story().placed(1).denied(2).denied(3))).toContain('WRITES_EXCEED_MAX: writes=2');
+    // Its session expired while it waited, and no other was obtained; or the venue has refused it.
+    expect(asks(new Story().rejected(1, {}, 'unauthorized'))).toBe('ok');
+    const refused = { kind: 'rejected', failure: 'unauthorized', status: 401 } as const;
+    expect(asks(new Story().amended(1, { price: '1' }, refused))).toContain('WRITES_EXCEED_MAX: writes=2');
     for (const attempts of [1, 2] as const)
       expect(asks(new Story().deniedAgain(1, attempts))).toContain('WRITES_EXCEED_MAX: writes=2');
     for (const [kind, writes] of [

@@ -402,7 +402,10 @@ export class LimitFactsFold {
     if (call === undefined) return;
     if (data.failure === 'rejected') this.refusals.push(at);
     // No byte of it left: an exit that goes on while the venue is away would use up what its last order and its stop need.
-    const isUnsent = data.kind === 'denied' || (data.kind === 'rejected' && data.failure === 'transport');
+    const isUnsent =
+      data.kind === 'denied' ||
+      (data.kind === 'rejected' &&
+        (data.failure === 'transport' || (data.failure === 'unauthorized' && data.status === undefined)));
     if (isUnsent && this.leaving.has(data.call)) this.writes -= 1;
     if ((data.kind === 'rejected' && data.definite !== false) || data.kind === 'denied') this.sent.removeRefused(call);
     if (data.kind !== 'confirmed') return;
