@@ -7,6 +7,7 @@
 import { type Decimal, type DecimalString, decimal, formatDecimal } from '../base/decimal.ts';
 import { PassingMap } from '../base/passing-map.ts';
 import type { EndpointName, Params } from '../venue/catalogue.ts';
+import { SELF_MATCHED } from '../venue/limits/check.ts';
 import {
   createOrder,
   isPositionStop,
@@ -174,6 +175,9 @@ export class OrderTracker {
       case 'call.intended':
         this.applyIntent(entry);
         break;
+      case 'call.checked':
+        this.applyChecked(entry, changes);
+        break;
       case 'call.attempted':
         this.applyAttempt(entry, changes);
         break;
@@ -213,6 +217,16 @@ export class OrderTracker {
     this.byClientId.set(intent.clientOrderId, tracked);
     this.unended.add(tracked);
     for (const changed of this.watchers) changed.add(tracked);
+  }
+
+  /** Raises the alarm of an order that was let out beside a resting one of our own. */
+  private applyChecked({ data }: EntryOf<'call.checked'>, changes: TrackerChange[]): void {
+    const resting = data.limits[SELF_MATCHED];
+    const order = typeof resting === 'string' ? this.findOrder(this.intended.get(data.call)) : undefined;
+    if (order === undefined) return;
+    const { state } = order.snapshot;
+    const alarms: OrderAlarm[] = [{ alarm: 'SelfMatchPossible', detail: { resting: String(resting) } }];
+    changes.push({ order, from: state, to: state, event: 'SUBMIT', alarms, wants: [] });
   }
 
   private applyAttempt(entry: EntryOf<'call.attempted'>, changes: TrackerChange[]): void {

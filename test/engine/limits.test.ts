@@ -572,3 +572,54 @@ describe('a plan', () => {
     expect(await both(text, limits)).toEqual([[], []]);
   });
 });
+
+describe('an exit beside a resting order of another run', () => {
+  const others = [
+    {
+      clientOrderId: 'rbother',
+      orderId: 'BTC-USD@9',
+      market: 'BTC-USD',
+      side: 'long',
+      type: 'limit',
+      size: '1',
+      price: '63900',
+      worstRemaining: '1',
+    },
+  ] as const;
+  const [LONG, OUT] = [
+    '{type: market, market: BTC-USD, side: long, size: 0.1, price: 65000}',
+    '{market: BTC-USD, slip: 1%}',
+  ];
+  const alarms = ({ entries }: Performance) =>
+    entries.flatMap((entry) => (entry.type === 'order.alarmed' ? [entry.data] : []));
+
+  it.each([
+    ['close', `  - close: ${OUT}\n`],
+    [
+      'manage',
+      '  - manage: {market: BTC-USD, side: short, stop_loss: {trigger: 60000, price: 59000}, time_limit: 10s}\n',
+    ],
+  ])('is sent, with an alarm: %s', async (_, step) => {
+    const limits: LimitRules = { refusals: { max: 0, windowMs: 60_000 } };
+    const performance = await staged(`steps:\n  - place: ${LONG}\n${step}`, { others, limits });
+    expect([performance.report.outcome, net(performance)]).toEqual(['succeeded', '0']);
+    expect(alarms(performance)).toMatchObject([{ alarm: 'SelfMatchPossible', detail: { resting: 'BTC-USD@9' } }]);
+  });
+
+  it('is denied where the profile says so, and raises no alarm where it allows that', async () => {
+    const text = `leaves: {position: open, because: tested}\nsteps:\n  - place: ${LONG}\n  - close: ${OUT}\n`;
+    const [denied, allowed] = await Promise.all(
+      (['deny', 'allow'] as const).map((selfMatch) => staged(text, { others, limits: { selfMatch } })),
+    );
+    expect([denied?.report.error?.kind, net(denied as Performance)]).toEqual(['denied', '0.1']);
+    expect([net(allowed as Performance), alarms(allowed as Performance)]).toEqual(['0', []]);
+  });
+
+  it('is denied where it is no exit', async () => {
+    const performance = await staged(
+      `leaves: {position: open, because: tested}\nsteps:\n  - place: ${LONG}\n  - place: {type: market, market: BTC-USD, side: short, size: 0.1, price: 63000}\n`,
+      { others },
+    );
+    expect(denials(performance)).toEqual(['SELF_MATCH: price=63000, resting=63900, order=BTC-USD@9']);
+  });
+});

@@ -25,7 +25,7 @@ import { JournalWriter } from '../../src/journal/writer.ts';
 import { makeRunReport, type RunReport } from '../../src/report/folds/run.ts';
 import { readInputs } from '../../src/runbook/check/inputs.ts';
 import { toJson, type Value } from '../../src/runbook/values.ts';
-import type { LimitRules } from '../../src/venue/limits/check.ts';
+import type { LimitRules, WorkingOrder } from '../../src/venue/limits/check.ts';
 import { drawChance } from '../../src/venue/order/identity.ts';
 import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { findPriceFeed } from '../../src/venue/profile/price-feed.ts';
@@ -68,6 +68,8 @@ export interface Scene {
   readonly feedAgeMs?: number;
   /** Limits of the profile. */
   readonly limits?: LimitRules;
+  /** Working orders of other runs of the account. */
+  readonly others?: readonly WorkingOrder[];
   /** The bounds of an approved plan. */
   readonly bounds?: ApprovedBounds;
   /** The profile describes no market: the engine knows neither tick nor lot. */
@@ -153,7 +155,8 @@ export async function perform(scene: Scene): Promise<Performance> {
   });
   const tracker = new OrderTracker({ absenceHorizonMs });
   const priced = { ...SIMULATED_PROFILE, ...(scene.priceFeed === true ? PRICE_FEED : {}) };
-  const gate = new LimitFactsFold(tracker, markets, undefined, findPriceFeed(priced));
+  const others = () => ({ killed: false, working: scene.others ?? [] });
+  const gate = new LimitFactsFold(tracker, markets, others, findPriceFeed(priced));
   const log = new RunLog(writer, tracker, [(entry) => gate.apply(entry)]);
   const { commitMs, forbidden, diskFullAfterMs = Number.POSITIVE_INFINITY } = scene;
   let commits = 0;

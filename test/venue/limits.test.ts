@@ -723,12 +723,16 @@ describe('self-match', () => {
       ),
     ).toBe('SELF_MATCH');
   });
-  it('lets a way out pass an order that may not be there', () => {
+  it('lets a way out pass, and says beside which order', () => {
     const beside = (doubtful: boolean) =>
       facts({ positions: { 'BTC-USD': holds('0.5') }, working: [working({ side: 'long', price: '60000', doubtful })] });
     const out = place({ side: 'short', type: 'market', price: '59000', allow: 'reduce' });
-    expect(code(out, {}, beside(true))).toBe('ok');
-    expect(code(out, {}, beside(false))).toBe('SELF_MATCH');
+    expect(checkLimits(out, {}, beside(false))).toEqual({ ok: true, considered: { self_match: 'BTC-USD@1' } });
+    expect(checkLimits(out, {}, beside(true))).toEqual({ ok: true, considered: {} });
+    expect(code(out, { selfMatch: 'deny' }, beside(false))).toBe('SELF_MATCH');
+    expect(code(out, { selfMatch: 'deny' }, beside(true))).toBe('ok');
+    expect(code(out, tighter({ selfMatch: 'deny' }, { selfMatch: 'allow' }), beside(false))).toBe('SELF_MATCH');
+    expect(code(out, tighter({ selfMatch: 'allow' }, {}), beside(false))).toBe('ok');
     expect(code(place({ side: 'short', type: 'market', price: '59000' }), {}, beside(true))).toBe('SELF_MATCH');
     const more = place({ side: 'short', type: 'market', price: '59000', size: '0.51', allow: 'reduce' });
     expect(code(more, {}, beside(true))).toBe('SELF_MATCH');

@@ -140,7 +140,8 @@ export class LimitFactsFold {
         this.applyMove(entry.data, entry.at);
         return;
       case 'order.alarmed':
-        this.refusals.push(entry.at);
+        // That an order was let out contradicts nothing, and must not deny the next one of its exit.
+        if (entry.data.alarm !== 'SelfMatchPossible') this.refusals.push(entry.at);
         return;
       case 'feed.read':
         this.applyFeed(entry.data);

@@ -19,7 +19,7 @@ export type {
   WorkingOrder,
   WriteTerms,
 } from './case.ts';
-export { AT_LEAST, MOST_OPEN_ORDERS } from './control-checks.ts';
+export { AT_LEAST, MOST_OPEN_ORDERS, SELF_MATCHED } from './control-checks.ts';
 export { DENIALS, type DenialCode, endsRun, LASTING_DENIALS } from './denials.ts';
 export { type Measure, measurePrice, needsMarketPrice, notionalOf } from './price.ts';
 export { PROVING_LIST } from './reducing.ts';

@@ -28,6 +28,8 @@ import { choosePrice, computeCountedBefore, computeHeldNotional, followsMarket }
 import { describeMissingProof, getCertainPosition, getFurthestPosition, lowers } from './reducing.ts';
 import { getBandWidth } from './rules.ts';
 
+/** In `considered`: the resting orders of our own that a way out may trade with. */
+export const SELF_MATCHED = 'self_match';
 /** Written before a figure of `considered` that may turn out to be more. */
 export const AT_LEAST = 'at least ';
 /** The venue allows 1000 open orders per account; the last fifty are kept for protective orders (fault-matrix.md, row 63). */
@@ -340,17 +342,23 @@ export const CHECKS: readonly Check[] = [
     const { order, rules, market } = at;
     if (rules.selfMatch === 'allow' || order === undefined || !BOOK_TYPES.has(order.type)) return undefined;
     const own = order.price;
-    // The way out does not wait for an order that may not be there: at worst it trades with it, and the next one closes what is left.
+    // At worst a way out trades with the order, and the next one closes what is left. Without it the position stays open for as long
+    // as an order rests that may be another run's.
     const isExit = allowsReduce(at) && lowers(at);
+    const passed: string[] = [];
     for (const each of listOthersIn(at, market)) {
       if (each.side === order.side || !BOOK_TYPES.has(each.type)) continue;
       if (isExit && each.doubtful === true) continue;
       // Of an order on its way that never rests, only one that comes to rest before it can be the other side.
       if (neverRests(each) && neverRests(order)) continue;
       if (own === undefined || each.price === undefined || crosses(order.side, exact(own), exact(each.price))) {
-        return deny('SELF_MATCH', own ?? 'market', each.price ?? 'market', each.orderId ?? each.clientOrderId);
+        const id = each.orderId ?? each.clientOrderId;
+        if (!isExit || rules.selfMatch === 'deny')
+          return deny('SELF_MATCH', own ?? 'market', each.price ?? 'market', id);
+        passed.push(id);
       }
     }
+    if (passed.length > 0) at.considered[SELF_MATCHED] = passed.join(' ');
     return undefined;
   },
 ];

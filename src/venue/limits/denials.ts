@@ -235,7 +235,7 @@ export const DENIALS = {
     summary: 'the order would trade with a resting order of our own',
     names: ['price', 'resting', 'order'],
     example: 'a resting long order at 60000, and `place: {side: short, price: 60000, …}`',
-    fix: 'cancel the resting order first',
+    fix: 'cancel the resting order first; a way out passes it unless the profile has `self_match: deny`',
   },
   EQUITY_BELOW_MIN: {
     summary: 'the account equity is below its minimum',

@@ -53,7 +53,10 @@ export interface LimitRules {
   readonly stepFills?: Throttle;
   /** Refusals and contradictions. */
   readonly refusals?: Throttle;
-  /** Both sets must allow it; otherwise an order that would trade with a resting one of our own is denied. */
+  /**
+   * Both sets must allow it; otherwise an order that would trade with a resting one of our own is denied: where neither denies it,
+   * with the exception of one that is proven to reduce.
+   */
   readonly selfMatch?: 'deny' | 'allow';
   readonly minEquity?: DecimalString;
   readonly minHealth?: DecimalString;
@@ -130,7 +133,7 @@ const COMBINE: { readonly [K in keyof LimitRules]-?: Combine<NonNullable<LimitRu
   maxReferenceAgeMs: fewer,
   stepFills: throttle,
   refusals: throttle,
-  selfMatch: (a, b) => (a === 'allow' && b === 'allow' ? 'allow' : 'deny'),
+  selfMatch: (a, b) => (a === 'deny' || b === 'deny' ? 'deny' : a === b ? a : undefined),
   minEquity: larger,
   minHealth: larger,
   maxAccountAgeMs: fewer,

@@ -84,7 +84,10 @@ export const LIMIT_SETTINGS = {
   }),
   step_fills: throttle('fills of the same step'),
   refusals: throttle('refusals and contradictions'),
-  self_match: word('an order that would trade with a resting order of your own', ['deny', 'allow']),
+  self_match: word(
+    'an order that would trade with a resting order of your own; without it only one that is proven to reduce passes',
+    ['deny', 'allow'],
+  ),
   min_equity: decimal('least equity of the account, quote currency'),
   min_health: decimal('least health of the account'),
   max_account_age: duration('how old the account record for min_equity and min_health may be', 1, 30 * DAY_MS),
