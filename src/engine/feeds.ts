@@ -9,7 +9,7 @@ import { formatSpan } from '../base/format.ts';
 import type { DataOf } from '../journal/entry.ts';
 import type { FeedDeclaration } from '../runbook/checked.ts';
 import type { Expr, RecordValue, Scope, Value } from '../runbook/values.ts';
-import { ACCOUNT_POSITION, type VenuePort } from '../venue/port.ts';
+import { ACCOUNT_POSITION, MARKET_PRICE, type VenuePort } from '../venue/port.ts';
 import { StepFailure } from './interruption.ts';
 import { evaluate } from './scope.ts';
 
@@ -74,6 +74,16 @@ export class FeedCache {
   /** What the account held when it was last read; undefined where that was not proven. */
   getAccountPosition(market: string): Decimal | undefined {
     return this.readings.get(keyOf(ACCOUNT_POSITION, market))?.value;
+  }
+
+  /** Reads the price of a market by the profile's price feed, whatever feeds the runbook declares. */
+  readMarketPrice(market: string, step: string): Promise<void> {
+    return this.read(MARKET_PRICE, market, step);
+  }
+
+  /** The price that `readMarketPrice` has read last; undefined where that reading gave none. */
+  getMarketPrice(market: string): Decimal | undefined {
+    return this.readings.get(keyOf(MARKET_PRICE, market))?.value;
   }
 
   /** The `feeds` record of a scope: decimals, or a map from market to decimal. */
@@ -148,7 +158,10 @@ export class FeedCache {
     );
   }
 
-  /** Keeps what was read; a position that cannot be read is not the one it was, and a price is until it is too old. */
+  /**
+   * Keeps what was read. A price is kept until it is too old; a position that cannot be read is not the one it was, nor is the price
+   * that judges what a run leaves.
+   */
   private async read(name: string, market: string | undefined, step: string): Promise<void> {
     this.keep(name, market, await this.venue.feed(name, market, step));
   }
@@ -161,7 +174,7 @@ export class FeedCache {
     const value = read === undefined ? undefined : parseDecimal(read.value);
     const reading = read === undefined || value === undefined ? undefined : { value, at: read.at };
     if (reading !== undefined) this.readings.set(keyOf(name, market), reading);
-    else if (name === ACCOUNT_POSITION) this.readings.delete(keyOf(name, market));
+    else if (name === ACCOUNT_POSITION || name === MARKET_PRICE) this.readings.delete(keyOf(name, market));
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { DataOf } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
-import { describeBeyond, findBeyond, findLeft, type SwitchCancels } from '../venue/position/residual.ts';
+import { describeBeyond, findBeyond, findLeft, hidesTrigger, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
 import { StepFailure } from './interruption.ts';
 import { listWorkingOrders } from './orders/parts.ts';
@@ -13,6 +13,15 @@ import { listWorkingOrders } from './orders/parts.ts';
 interface Held {
   readonly runbook: CheckedRunbook;
   readonly prefix: string;
+}
+
+/** Reads what shows which stops still cover something: the orders that rest, and the price of the market where their records hide it. */
+export async function readWhatRests(run: RunContext, step: string): Promise<void> {
+  const { orderManager, feeds, positions } = run;
+  await orderManager.readResting(step);
+  const hiding = orderManager.listWorking().filter(hidesTrigger);
+  for (const market of new Set(hiding.map(({ intent }) => intent.market)))
+    if (!positions.getHeld(market).isZero()) await feeds.readMarketPrice(market, step);
 }
 
 /**
@@ -56,7 +65,8 @@ function judge(
   const { tracker } = run.log;
   const own = tracker.orders().filter(({ step }) => step.startsWith(prefix));
   const { position } = runbook.leaves;
-  const left = findLeft(own, question, (market, orders) => tracker.getOpened(market).listBeside(orders));
+  const judged = { ...question, getPrice: (market: string) => run.feeds.getMarketPrice(market) };
+  const left = findLeft(own, judged, (market, orders) => tracker.getOpened(market).listBeside(orders));
   const beyond = findBeyond(left, position);
   return {
     data: { when: question.when, leaves: position, ok: beyond.length === 0, left },

@@ -23,7 +23,7 @@ import {
   Stop,
   toInterruption,
 } from './interruption.ts';
-import { judgeEnd, requireKept } from './leaves.ts';
+import { judgeEnd, readWhatRests, requireKept } from './leaves.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
@@ -233,7 +233,7 @@ class Execution {
     const { runbook, fillsWindowMs } = this.context.setup;
     const held = await this.attempt(async () => {
       await this.context.orderManager.lookUpLimited('settle', fillsWindowMs);
-      await this.context.orderManager.readResting('settle');
+      await readWhatRests(this.context, 'settle');
       requireKept(this.context, { runbook, prefix: '' }, '');
     });
     if (!('error' in held)) return ending;
@@ -253,7 +253,7 @@ class Execution {
     this.move('RESUMED');
     const part = await this.attempt(async () => {
       // What rested may have filled while no process was there.
-      await orderManager.readResting('settle');
+      await readWhatRests(this.context, 'settle');
       await orderManager.settleDoubts('settle');
       await runEach(
         () => this.undo(this.context.undos, true),
@@ -342,7 +342,7 @@ class Execution {
           async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
           () => orderManager.lookUpLimited('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
-          () => orderManager.readResting('settle'),
+          () => readWhatRests(this.context, 'settle'),
           () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),
           async () => state !== 'finalizingHalted' && orderManager.requireKnown('settle'),
         );

@@ -2,7 +2,15 @@
 import type { Clock } from '../base/clock.ts';
 import type { DraftOf } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
-import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, VenuePort } from '../venue/port.ts';
+import {
+  type CallOutcome,
+  type FeedValue,
+  MARKET_PRICE,
+  type MarketRules,
+  type RequestOutcome,
+  type VenueCall,
+  type VenuePort,
+} from '../venue/port.ts';
 import { getSessionCost, type Profile } from '../venue/profile/profile.ts';
 import type { HeartbeatDemand } from '../venue/tokens/heartbeat-reserve.ts';
 import type { AnswerVerdict } from '../venue/wire/answer.ts';
@@ -23,6 +31,8 @@ import type { WireReply } from './transport.ts';
 
 /** How long a protective request waits for its attempt to be durable, ms. */
 export const PROTECTIVE_FLUSH_MS = 500;
+/** How long the market's price is waited for where it is a precaution, ms: for its tokens, and then for its answer. */
+const PRICE_WITHIN_MS = 2000;
 
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];
@@ -85,8 +95,8 @@ export class VenueClient implements VenuePort {
   }
 
   async feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
-    const { feeds, log } = this.parts;
-    const value = await feeds.read(name, key, step).catch((error: unknown) => {
+    const { log } = this.parts;
+    const value = await this.readFeed(name, key, step).catch((error: unknown) => {
       this.parts.onCrash?.(error);
       return undefined;
     });
@@ -103,6 +113,14 @@ export class VenueClient implements VenuePort {
       step,
     );
     return value;
+  }
+
+  private async readFeed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
+    const { feeds, gate } = this.parts;
+    if (name !== MARKET_PRICE) return feeds.read(name, key, step);
+    const source = gate.priceFeed;
+    const need = { class: 'complete', withinMs: PRICE_WITHIN_MS } as const;
+    return source === undefined ? undefined : feeds.read(source, key, step, need);
   }
 
   request(

@@ -169,6 +169,8 @@ export function isFoundMissing(outcome: {
 
 /** Read like a feed, by market: what the account holds, base currency, long positive. No profile declares a name with a dot. */
 export const ACCOUNT_POSITION = 'account.position';
+/** Read like a feed, by market: the price of the profile's price feed; absent where the profile binds none. */
+export const MARKET_PRICE = 'market.price';
 
 /** A value of a feed that the profile declares. */
 export interface FeedValue {

@@ -451,3 +451,33 @@ it.each([
   expect(said?.data).toMatchObject({ left: [{ opened: '0.1', covered }], ok: why === undefined });
   expect(JSON.stringify(said?.data).includes('under_kill')).toBe(why !== undefined);
 });
+
+/** A stop with a size rests before and after it has triggered with the same record: only the market shows which. */
+it.each([
+  ['62000', 'failed', '0', ['short 0.1']],
+  ['63050', 'succeeded', '0.1', []],
+] as const)(
+  'counts on a stop with a size as far as the market at %s is within its limit',
+  async (price, outcome, covered, closed) => {
+    const stop =
+      'place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 63000, price: 62500}, allow: reduce';
+    const { entries, ...end } = await performed(
+      `steps:\n  - ${BUYS}\n  - {${stop}}\n  - wait: 1m\non_error:\n  - close: BTC-USD`,
+      { priceFeed: true, config: { markets: { 'BTC-USD': { path: jumping(price) } } } },
+    );
+    const said = entries.find(({ type }) => type === 'run.residual');
+    expect([end.outcome, said?.data]).toMatchObject([outcome, { left: [{ opened: '0.1', covered }] }]);
+    expect(end.books.fills.filter(({ side }) => side === 'short').map(({ side, size }) => `${side} ${size}`)).toEqual(
+      closed,
+    );
+  },
+);
+
+const jumping = (price: string) =>
+  ({
+    kind: 'points',
+    points: [
+      { afterMs: 0, price: '64000' },
+      { afterMs: 20_000, price },
+    ],
+  }) as const;

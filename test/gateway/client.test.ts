@@ -2,14 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { PROTECTIVE_FLUSH_MS, VenueClient } from '../../src/gateway/client.ts';
-import type { ClientParts } from '../../src/gateway/client-parts.ts';
+import type { ClientParts, FeedSource } from '../../src/gateway/client-parts.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { BudgetRequest, Ticket } from '../../src/gateway/tokens/budget.ts';
 import type { SendOptions, WireReply, WireRequest } from '../../src/gateway/transport.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
-import type { CallOutcome, VenueCall } from '../../src/venue/port.ts';
+import { type CallOutcome, MARKET_PRICE, type VenueCall } from '../../src/venue/port.ts';
 import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { record, terms } from '../venue/order-samples.ts';
 
@@ -529,6 +529,31 @@ describe('what is read', () => {
       { call: 'steps/f#feed:mid:BTC-USD', name: 'mid', key: 'BTC-USD', value: '64000', at: START - 5 },
     ]);
     expect(turns()).toBe(1);
+  });
+
+  it('is the price of a market by the price feed of the profile, not waited for long, and nothing where it binds none', async () => {
+    const asked: unknown[] = [];
+    const read: FeedSource['read'] = async (...which) => {
+      asked.push(which);
+      return { name: 'mid', value: '64000', at: START };
+    };
+    for (const priceFeed of [undefined, 'mid']) {
+      const gate = new LimitFactsFold(new OrderTracker(), {}, undefined, priceFeed);
+      const { client, run, of } = setUp({ parts: { feeds: { read }, gate } });
+      const found = await run(client.feed(MARKET_PRICE, 'BTC-USD', 'settle'));
+      expect([found?.value, of('feed.read')]).toEqual([
+        priceFeed && '64000',
+        [
+          {
+            call: 'settle#feed:market.price:BTC-USD',
+            name: 'market.price',
+            key: 'BTC-USD',
+            ...(priceFeed && { value: '64000', at: START }),
+          },
+        ],
+      ]);
+    }
+    expect(asked).toEqual([['mid', 'BTC-USD', 'settle', { class: 'complete', withinMs: 2000 }]]);
   });
 
   it('are the rules of the markets that the deployment describes', () => {

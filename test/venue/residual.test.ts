@@ -21,6 +21,9 @@ interface Given {
   readonly market?: string;
   readonly provenHeld?: string;
   readonly allow?: 'reduce';
+  /** The price of the market. */
+  readonly price?: string;
+  readonly showsBase?: true;
   /** ms after T0. */
   readonly at?: number;
 }
@@ -57,6 +60,7 @@ function order(given: Given): OwnOrder {
       recordFilled: filled,
       fills,
       triggered: given.triggered,
+      ...(given.showsBase === undefined ? {} : { showsBase: given.showsBase }),
     },
   };
   return { intent, snapshot, createdAt: T0 + at, provenHeld: given.provenHeld };
@@ -170,6 +174,36 @@ describe('what is covered', () => {
     expect(left(order({ filled: '0.25' }), stop({ filled: '0.05', authorised: '0.25' }))).toEqual([
       ['long', '0.2', '0'],
     ]);
+  });
+
+  it.each<[string, string, Given, string]>([
+    ['at the limit', '1', { price: '100' }, '1'],
+    ['below the limit', '1', { price: '99' }, '0'],
+    ['not known', '1', {}, '1'],
+    ['above the limit, to buy', '-1', { price: '101', side: 'long' }, '0'],
+    ['below the limit, to buy', '-1', { price: '99', side: 'long' }, '1'],
+    ['below the limit of one without a limit', '1', { price: '99', type: 'stop_market' }, '1'],
+    [
+      'below the limit of a part of the position, which shows whether it waits',
+      '1',
+      { price: '99', type: 'stop_loss' },
+      '1',
+    ],
+    [
+      'below the limit of one that shows a size from the start',
+      '1',
+      { price: '99', type: 'stop_loss', showsBase: true },
+      '0',
+    ],
+  ])('of a stop, with the market %s', (_, held, { price, ...given }, covered) => {
+    const opens = order({ side: held === '1' ? 'long' : 'short', filled: '1' });
+    const resting = order({ side: 'short', type: 'stop_limit', state: 'open', ...given });
+    const getPrice = () => (price === undefined ? undefined : decimal(price));
+    const [found] = findLeft([opens, resting], { ...DONE, getPrice });
+    expect(found).toMatchObject({ size: '1', covered });
+    expect(found?.idle).toEqual(
+      covered === '1' ? undefined : [{ clientOrderId: resting.intent.clientOrderId, why: 'gapped' }],
+    );
   });
 
   it('is nothing under a switch that stays armed', () => {

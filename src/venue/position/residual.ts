@@ -28,6 +28,8 @@ export interface ResidualQuestion {
   readonly staysArmed: boolean;
   /** The kill switch ended the run: the kill cancels every order of the account, so no stop covers. */
   readonly killed?: boolean;
+  /** The price of a market at that time; undefined where it is not known. Of stops whose records hide that they have triggered. */
+  readonly getPrice?: (market: string) => Decimal | undefined;
 }
 
 /** What a deadman switch that stays armed will cancel of a run, unless something renews it. */
@@ -191,12 +193,13 @@ function isWorkingStop({ intent, snapshot }: OwnOrder): boolean {
 
 function findIdleReason(
   order: OwnOrder,
-  { staysArmed, killed }: ResidualQuestion,
+  { staysArmed, killed, getPrice }: ResidualQuestion,
   held: Decimal,
 ): IdleReason | undefined {
   if (hasGapped(order)) return 'gapped';
   // One that opens when there is nothing to close is judged as an order of its own side.
   if (held.isZero()) return isPositionStop(order.intent) ? 'no_position' : undefined;
+  if (isBeyondLimit(order, getPrice)) return 'gapped';
   if (killed === true) return 'under_kill';
   return staysArmed ? 'under_switch' : undefined;
 }
@@ -212,6 +215,26 @@ function toIdle(order: OwnOrder, question: ResidualQuestion, held: Decimal): rea
 function hasGapped({ intent, snapshot: { context } }: OwnOrder): boolean {
   if (intent.type === 'stop_market') return false;
   return context.triggered === true || !decimal(getFilledSoFar(context)).isZero();
+}
+
+/**
+ * Whether the records of a stop look the same before and after it has triggered: one of a size shows that size all the time. Then only
+ * the market shows whether it still waits.
+ */
+export function hidesTrigger(order: OwnOrder): boolean {
+  const { intent, snapshot } = order;
+  const { showsBase, lastRecord } = snapshot.context;
+  if (!isWorkingStop(order) || intent.type === 'stop_market' || hasGapped(order)) return false;
+  return lastRecord?.status !== 'placed' && (intent.type === 'stop_limit' || showsBase === true);
+}
+
+/** Whether the market is beyond the limit of a stop whose records hide that it has triggered: at that price it rests unfilled. */
+function isBeyondLimit(order: OwnOrder, getPrice: ResidualQuestion['getPrice'] = () => undefined): boolean {
+  const { intent, snapshot } = order;
+  const limit = snapshot.context.price ?? intent.price;
+  const price = getPrice(intent.market);
+  if (!hidesTrigger(order) || limit === undefined || price === undefined) return false;
+  return intent.side === 'short' ? price.lt(decimal(limit)) : price.gt(decimal(limit));
 }
 
 function getFilledSoFar({ filled, recordFilled }: OrderSnapshot['context']): DecimalString {
