@@ -106,6 +106,32 @@ describe.concurrent('before the first order of a process', () => {
       },
     ));
 
+  it.each([
+    ['of another program', 'theirs', 0, 1],
+    ['without a client order id', null, 0, 1],
+    ['of this program that no journal knows', 'rbaaaaaaaaaaaaaaaaaaaa', 3, 0],
+  ])('a row that cannot be read, %s, hides no other', (_, clientOrderId, exit, placed) =>
+    scene(
+      {
+        venue: (venue) =>
+          venue.rules.push(({ query }) =>
+            query.includes('ASC')
+              ? {
+                  body: envelope([
+                    { id: 'BTC-USD@7', client_order_id: clientOrderId, market_id: 'BTC-USD', size: null },
+                  ]),
+                }
+              : undefined,
+          ),
+      },
+      async ({ venue, live }) => {
+        const ended = await live();
+        expect([ended.exit, venue.placed.length]).toEqual([exit, placed]);
+        expect(ended.err.includes('BTC-USD@7')).toBe(exit === 3);
+      },
+    ),
+  );
+
   it('the venue is asked once, for all runs of the process', () =>
     scene({}, async ({ venue, start, write }) => {
       for (const name of ['tick', 'tock']) write(`${name}.yaml`, every(name));

@@ -7,7 +7,7 @@ import type { EndpointName, Params } from '../../venue/catalogue.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import type { CallClass } from '../../venue/port.ts';
 import type { DeclaredPositions } from '../../venue/profile/profile.ts';
-import { type AnswerVerdict, readAnswer } from '../../venue/wire/answer.ts';
+import { type AnswerVerdict, type RowReading, readAnswer, type UnreadRow } from '../../venue/wire/answer.ts';
 import { toWireRequest } from '../../venue/wire/request.ts';
 import type { Account } from './account.ts';
 
@@ -23,13 +23,22 @@ export type RequestingAccount = Pick<Account, 'budget' | 'profile' | 'session' |
 /**
  * Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it.
  * `ask`: asked in front of the last gate, as the checks of a run are (reliability.md, The last gate); what it throws is thrown here.
+ * `rows`: how a list is read, as a whole where nothing is given.
  */
 export async function sendOnce<E extends EndpointName>(
   account: RequestingAccount,
   name: E,
   params: Params<E>,
   klass: CallClass,
-  { tokensWithinMs, ask }: { readonly tokensWithinMs?: number; readonly ask?: (() => Promise<void>) | undefined } = {},
+  {
+    tokensWithinMs,
+    ask,
+    rows,
+  }: {
+    readonly tokensWithinMs?: number;
+    readonly ask?: (() => Promise<void>) | undefined;
+    readonly rows?: RowReading;
+  } = {},
 ): Promise<Asked<E>> {
   const { budget, profile } = account;
   const sent = await exchangeOnce(account, {
@@ -40,7 +49,7 @@ export async function sendOnce<E extends EndpointName>(
       withinMs: tokensWithinMs,
     }),
     request: () => toWireRequest(name, params, profile),
-    read: (answer) => readAnswer(name, answer, profile),
+    read: (answer) => readAnswer(name, answer, profile, rows),
     ...(ask === undefined
       ? {}
       : {
@@ -68,11 +77,34 @@ export async function readRows<E extends ListEndpoint>(
   account: Account,
   name: E,
   params: Params<E>,
-  delaysMs: readonly number[] = REPEAT_DELAYS_MS,
+  delaysMs?: readonly number[],
 ): Promise<Rows<E> | { readonly why: string }> {
+  const page = await readPage(account, name, params, { rows: 'whole', delaysMs });
+  return 'why' in page ? page : page.result;
+}
+
+/** As `readRows`, with the rows that cannot be read beside the others: one of another program must not hide those of ours. */
+export function readEachRow<E extends ListEndpoint>(
+  account: Account,
+  name: E,
+  params: Params<E>,
+): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | { readonly why: string }> {
+  return readPage(account, name, params, { rows: 'each' });
+}
+
+async function readPage<E extends ListEndpoint>(
+  account: Account,
+  name: E,
+  params: Params<E>,
+  {
+    rows,
+    delaysMs = REPEAT_DELAYS_MS,
+  }: { readonly rows: RowReading; readonly delaysMs?: readonly number[] | undefined },
+): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | { readonly why: string }> {
+  const how = { tokensWithinMs: LIST_TOKENS_WITHIN_MS, rows };
   for (let tries = 0; ; tries += 1) {
-    const asked = await sendOnce(account, name, params, 'reconcile', { tokensWithinMs: LIST_TOKENS_WITHIN_MS });
-    if (asked.kind === 'confirmed') return asked.result as Rows<E>;
+    const asked = await sendOnce(account, name, params, 'reconcile', how);
+    if (asked.kind === 'confirmed') return { result: asked.result as Rows<E>, unread: asked.unread ?? [] };
     const isRefused = asked.kind === 'refused';
     const delay = delaysMs[tries];
     // A session that was refused has been renewed for the next request.

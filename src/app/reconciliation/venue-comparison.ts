@@ -12,8 +12,9 @@ import { isOwnClientOrderId } from '../../venue/order/identity.ts';
 import { makeNewestOrderParams } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
 import type { OrderRecord } from '../../venue/records.ts';
+import type { UnreadRow } from '../../venue/wire/answer.ts';
 import type { Account } from '../account/account.ts';
-import { readRows } from '../account/one-request.ts';
+import { readEachRow } from '../account/one-request.ts';
 import { UserError } from '../errors.ts';
 
 /** Orders are listed from this long before the newest entry, ms: the clocks of venue and machine differ. */
@@ -88,13 +89,13 @@ export class VenueComparison {
     if ('why' in listed) return { kind: 'unread', why: listed.why };
     const { rows: records, cut } = listed;
     const adopted = new Set(adoptions.flatMap(({ data }) => data.orders.map(({ id }) => id)));
-    const ours = records.filter(({ id, client_order_id }) => isOwnClientOrderId(client_order_id) && !adopted.has(id));
-    const wanted = new Map(ours.map((record) => [record.client_order_id, record]));
+    const ours = records.filter(({ id, clientOrderId }) => isOwnClientOrderId(clientOrderId) && !adopted.has(id));
+    const wanted = new Map(ours.map((order) => [order.clientOrderId, order]));
     await dropKnown(wanted, account.store, account);
     if (wanted.size > 0) await account.readElsewhere((reader) => dropKnown(wanted, reader, account));
     this.agrees = wanted.size === 0 && cut === undefined;
     if (this.agrees) return { kind: 'agrees' };
-    const orders = [...wanted.values()].map(describeOrder);
+    const orders = [...wanted.values()];
     return { kind: 'unknown', orders, since, ...(cut === undefined ? {} : { cut }) };
   }
 }
@@ -178,12 +179,13 @@ async function findActs<T extends ActType>(
 async function listOrders(
   account: ComparedAccount,
   since: number,
-): Promise<Pages<OrderRecord> | { readonly why: string }> {
-  const list = new Pages<OrderRecord>(MOST_PAGES);
+): Promise<Pages<AdoptedOrder> | { readonly why: string }> {
+  const list = new Pages<AdoptedOrder>(MOST_PAGES);
   for (let page = 0; ; page += 1) {
-    const found = await readRows(account as Account, 'GET /orders', makeNewestOrderParams<never>(since * 1000, page));
+    const params = makeNewestOrderParams<never>(since * 1000, page);
+    const found = await readEachRow(account as Account, 'GET /orders', params);
     if ('why' in found) return found;
-    if (!list.take(found)) return list;
+    if (!list.take([...found.result.map(describeOrder), ...found.unread.map(describeUnread)])) return list;
   }
 }
 
@@ -211,4 +213,17 @@ async function dropKnown(
 function describeOrder(record: OrderRecord): AdoptedOrder {
   const { id, client_order_id: clientOrderId, market_id: market, side, initial_size: size, status } = record;
   return { id, clientOrderId, market, side, size, status };
+}
+
+/** A row that cannot be read may be an order of ours all the same: its client order id says so, as every order of ours has one. */
+function describeUnread({ orderId, clientOrderId = '', shows }: UnreadRow): AdoptedOrder {
+  const show = (field: keyof typeof shows) => makePrintable(shows[field] ?? '?', 60);
+  return {
+    id: orderId ?? clientOrderId,
+    clientOrderId,
+    market: show('market_id'),
+    side: show('side'),
+    size: show('initial_size'),
+    status: 'unreadable',
+  };
 }
