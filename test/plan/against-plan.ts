@@ -6,6 +6,7 @@ import { Decimal } from '../../src/base/decimal.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { Plan, PlannedRequest } from '../../src/runbook/plan/plan.ts';
 import { KNOWN_AFTER_RUN } from '../../src/runbook/plan/unknown.ts';
+import { MARKET_PRICE } from '../../src/venue/port.ts';
 
 /** What a journal cannot tell of its entries. */
 interface Told {
@@ -101,8 +102,8 @@ export function countSpent(entries: readonly Entry[], told: Told = {}): Spent {
   for (const { endpoint, attempts } of sent) requests[endpoint] = (requests[endpoint] ?? 0) + attempts;
   const feeds: Record<string, number> = {};
   for (const entry of entries) {
-    // What the limits read for themselves depends on how old the last reading is, and is no request of a step.
-    if (entry.type === 'feed.read' && entry.data.by !== 'limits')
+    // What the limits read for themselves depends on how old the last reading is, and what judges the end reads is no step's request.
+    if (entry.type === 'feed.read' && entry.data.by !== 'limits' && entry.data.name !== MARKET_PRICE)
       feeds[entry.data.name] = (feeds[entry.data.name] ?? 0) + 1;
     // The session renews itself beside the calls of the run.
     if (entry.type === 'session.moved' && entry.data.request !== undefined)
