@@ -107,7 +107,7 @@ class Check {
     const runbook = assemble(checking, root);
     if (!checking.dropped) lintRunbook(checking, runbook, root, DOCUMENTED);
     // A value that cannot be read, has the wrong shape or holds an unknown name may be the use of a name.
-    if (before.length === 0 && !checking.diagnostics.some(isMisspelt)) lintUnused(checking, root);
+    if (before.length === 0 && !checking.diagnostics.some(isMisspelt)) lintUnused(checking, root, runbook);
     const schedule = this.options.scheduleLint?.(runbook) ?? [];
     const diagnostics = sortForReading(
       dropMarketEchoes(root, mergePerName(keepOnePerPlace([...known, ...checking.diagnostics, ...schedule]))).map(

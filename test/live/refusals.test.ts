@@ -43,6 +43,12 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     runbook: LIMIT.replace('dsl: 1', 'dsl: 1\nneeds: [cancel_all]'),
     says: /one needs cancel_all; the profile grants no capabilities/,
   },
+  'a feed that the venue is asked for by market, and no market': {
+    profile:
+      "requests: {info: {method: GET, path: /i, query: {market_id: text}, tokens: 1, result: {type: list, of: {mid: price}}}}\nfeeds: {mid: {request: info, with: {market_id: '${market}'}, read: 'result[0].mid'}}",
+    runbook: LIMIT.replace('dsl: 1', 'dsl: 1\nfeeds: {mid: {type: price, max_age: 1s}}'),
+    says: /one reads the feed mid of one market, and nothing says of which/,
+  },
   'an unknown input': { words: ['--input', 'x=1'], says: /one has no input "x"; it has none/ },
   'a missing file of inputs': { words: ['--inputs', 'no.yaml'], says: /no\.yaml cannot be read/ },
   'a deadman timeout too short to act by': {

@@ -8,11 +8,13 @@ import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
 import { chooseKeepAliveMs } from '../../venue/deadman.ts';
+import { followsMarket } from '../../venue/profile/price-feed.ts';
 import { getCost, getSessionCost, type Profile } from '../../venue/profile/profile.ts';
 import { describeOvercommitment } from '../../venue/tokens/heartbeat-reserve.ts';
 import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { EXIT, UserError } from '../errors.ts';
 
+const FEED_MARKET_FIX = 'Write one market under limits.markets, or declare the feed as a map by market';
 /** The shortest deadman timeout of a live run, ms: with less, a slow answer counts as silence (interface.md, Settled points). */
 const LEAST_DEADMAN_MS = 5_000;
 
@@ -31,6 +33,14 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
   if (unbound.length > 0) {
     throw new UserError(
       `${runbook.name} reads the ${pluralize(unbound.length, 'feed')} ${unbound.join(', ')}; the profile binds ${Object.keys(profile.feeds).join(', ') || 'none'}. Add a source for ${unbound.length > 1 ? 'each' : 'it'} under feeds in the profile; nothing was sent`,
+    );
+  }
+  const lost = all
+    .flatMap((each) => each.feeds)
+    .filter(({ name, type, market }) => type.kind !== 'map' && market === undefined && followsMarket(profile, name));
+  if (lost.length > 0) {
+    throw new UserError(
+      `${runbook.name} reads the ${pluralize(lost.length, 'feed')} ${lost.map(({ name }) => name).join(', ')} of one market, and nothing says of which. ${FEED_MARKET_FIX}; nothing was sent`,
     );
   }
   const told = all.flatMap((each) => [

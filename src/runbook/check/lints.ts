@@ -4,7 +4,7 @@
  */
 import { findPosition, type Span } from '../../base/diagnostic.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
-import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
+import type { CheckedRunbook, CheckedStep, FeedDeclaration, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { shorten } from '../expression/analysis-faults.ts';
 import { findOrigin, listFieldsRead, listParsed } from '../expression/expression.ts';
@@ -14,7 +14,7 @@ import { findStaleReads } from '../flow/stale.ts';
 import { type Costs, countSteadyTokens } from '../plan/steady.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
-import type { Duration, Expr } from '../values.ts';
+import type { Duration, Expr, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { formatValue } from './inputs.ts';
 
@@ -352,8 +352,15 @@ function findMostExpensiveStep(checking: Checking, runbook: CheckedRunbook, cost
   return worst && findNameSpan(checking, worst.step);
 }
 
-/** Reports what is declared and never used. The id of a step is not: tests, reports, `--until` and `--answer` name steps by it. */
-export function lintUnused(checking: Checking, root: MapNode): void {
+/** Reports what is declared and never used, and a price that cannot be read. The id of a step is not: tests, reports, `--until` and `--answer` name steps by it. */
+export function lintUnused(
+  checking: Checking,
+  root: MapNode,
+  { feeds }: { readonly feeds: readonly FeedDeclaration[] },
+): void {
+  // Another value than a price, such as a funding rate, may be one of the venue.
+  const isLost = (key: string) =>
+    feeds.some(({ name, type, market }) => name === key && isPrice(type) && market === undefined);
   const { used } = checking.compiler;
   const keys = (node: Node | undefined): MapNode['entries'] => (node?.kind === 'map' ? node.entries : []);
   for (const { key, keySpan } of keys(root.get('inputs')))
@@ -361,6 +368,12 @@ export function lintUnused(checking: Checking, root: MapNode): void {
       checking.report(keySpan, 'unused-input', `nothing reads the input ${key}: what is given for it changes nothing`);
   for (const { key, keySpan } of keys(root.get('feeds')))
     if (!used.has(`feeds.${key}`)) checking.report(keySpan, 'unused-feed', `nothing reads the feed ${key}`);
+    else if (isLost(key))
+      checking.report(keySpan, 'feed-without-market', `nothing says of which market the feed ${key} is the price`);
   for (const { name, span } of checking.lets)
     if (!used.has(name)) checking.report(span, 'unused-name', `nothing reads ${name}`);
+}
+
+function isPrice(type: ValueType): boolean {
+  return type.kind === 'decimal' && type.unit === 'price';
 }

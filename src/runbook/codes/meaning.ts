@@ -277,6 +277,14 @@ export const MEANING_CODES = {
     example: 'inputs: {dry: {type: boolean, default: false}}',
     fix: 'Remove it, or use it.',
   }),
+  'feed-without-market': warning({
+    summary: 'a price of one market, and nothing says of which',
+    cause:
+      'It is the price of the only market under `limits.markets`, else of the only input of type market, else of the deadman switch. Without one the step that reads it fails, often when a position is there already.',
+    example:
+      'feeds: {mid: {type: price, max_age: 5s}}\nsteps:\n  - place: {market: BTC-USD, price: tick(feeds.mid), …}',
+    fix: 'Write one market under `limits.markets`, or declare the feed as `map<price>` and read `feeds.mid[MARKET]`.',
+  }),
   'unused-feed': warning({
     summary: 'a feed that nothing reads',
     cause: 'It is no longer needed, or a use of it is misspelt.',

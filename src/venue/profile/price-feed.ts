@@ -7,12 +7,17 @@ export const NO_PRICE_FEED =
 
 /** The first feed that reads a price of the market it is asked for; undefined where the profile binds none. */
 export function findPriceFeed({ feeds, requests }: Pick<Profile, 'feeds' | 'requests'>): string | undefined {
-  const found = Object.entries(feeds).find(([, { request, with: given, read }]) => {
-    const followsMarket = Object.values(given).some((text) => text.includes('${market}'));
+  const found = Object.entries(feeds).find(([name, { request, read }]) => {
     const result = Object.hasOwn(requests, request) ? requests[request]?.result : undefined;
-    return followsMarket && result !== undefined && isPrice(result, parseResultPath(read).slice(1));
+    return followsMarket({ feeds }, name) && result !== undefined && isPrice(result, parseResultPath(read).slice(1));
   });
   return found?.[0];
+}
+
+/** Whether a feed of the profile is asked for the market that a runbook reads it of. */
+export function followsMarket({ feeds }: Pick<Profile, 'feeds'>, name: string): boolean {
+  const given = Object.hasOwn(feeds, name) ? feeds[name]?.with : undefined;
+  return Object.values(given ?? {}).some((text) => text.includes('${market}'));
 }
 
 function isPrice(shape: ResultShape, path: readonly (string | number)[]): boolean {
