@@ -33,6 +33,22 @@ describe.concurrent('the account of a run', () => {
     }),
   );
 
+  it.each([
+    ['address', (text: string) => text.replace('127.0.0.1', 'localhost')],
+    ['name', (text: string) => text.replace('account: main', 'account: Main')],
+  ])('keeps the %s of its first start in its store: another has no part of its ledger and its kills', (_what, change) =>
+    scene({ runbook: RESTING }, async (stage) => {
+      const { venue, run, live, write } = stage;
+      write('other.yaml', change(profileOf(stage)));
+      expect((await live(['--until', 'o'])).exit).toBe(0);
+      const second = await run([...words('other.yaml'), '--until', 'o']);
+      expect([second.exit, document(second.out)]).toMatchObject([3, { error: { kind: 'contradicted' } }]);
+      expect(venue.placed.length).toBe(1);
+      // The account is free, and its journal as it was.
+      expect((await live(['--until', 'o'])).exit).toBe(0);
+    }),
+  );
+
   it('is held by its name alone, and the run says so, where the temporary folder cannot be used', () =>
     scene({ runbook: RESTING }, async ({ path, start }) => {
       const env = { VENUE_JWT: JWT, TMPDIR: join(path, 'p.yaml') };

@@ -8,9 +8,9 @@ import { readEntry } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer, Leases } from '../../journal/shared/shared.ts';
-import { type StoredEntry, StoreError } from '../../journal/store.ts';
-import { canonicalizeBaseUrl, composeAccountKey } from '../../venue/profile/base-url.ts';
-import { UserError } from '../errors.ts';
+import { type AccountRow, type StoredEntry, StoreError } from '../../journal/store.ts';
+import { canonicalizeAccountKey, canonicalizeBaseUrl, composeAccountKey } from '../../venue/profile/base-url.ts';
+import { EXIT, UserError } from '../errors.ts';
 import { openMachineGuard } from '../stores/location.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
@@ -86,7 +86,7 @@ export interface ActingAccount {
 
 /**
  * Takes the lease of the account, and the one of its id where that is known. Only who holds the first asks the venue for the id.
- * Rejects with a StoreError.
+ * Rejects with a StoreError, and with a UserError (exit 3) where the store knows the account under another name.
  */
 export async function takeAccountLease(
   account: Account,
@@ -105,7 +105,39 @@ export async function takeAccountLease(
   };
   const leases = joinLeases(account, learn, voice);
   const lease = await takeLease({ leases, account: key, holder, clock, metronome: clock, onLost });
-  return lease.kind === 'taken' ? lease : { kind: 'held', lease, accountId };
+  if (lease.kind === 'taken') return lease;
+  try {
+    if (accountId !== undefined) await requireKnownName(account, accountId);
+  } catch (error) {
+    await lease.release();
+    throw error;
+  }
+  return { kind: 'held', lease, accountId };
+}
+
+/** Row of the account's id: the key under which the store has it. */
+const KNOWN_AS = 'known as';
+
+/**
+ * An account has one name in a store, the one of its first start. Under a second one its ledger would begin anew, so that twice what the
+ * limits allow could be held, and a kill of the first would not be seen.
+ */
+async function requireKnownName({ store, profile, key }: Account, id: string): Promise<void> {
+  const identity = makeIdentityKey(profile.baseUrl, id);
+  const find = (rows: readonly AccountRow[]) => rows.find(({ name }) => name === KNOWN_AS)?.text;
+  let known = find(await store.accountRows(identity));
+  if (known === undefined)
+    await store.changeAccountRows(identity, (rows) => {
+      known = find(rows);
+      return known === undefined ? [{ name: KNOWN_AS, text: key }] : [];
+    });
+  if (known === undefined || canonicalizeAccountKey(known) === key) return;
+  const [url = '', ...name] = makePrintable(known, 300).split(' ');
+  throw new UserError(
+    `JOURNAL_CONTRADICTED: the venue says that this is its account ${makePrintable(id, 100)}, which this store has as ${name.join(' ')} of ${url}: its ledger, kill orders and schedules are there. Write account and base_url so, or give the profile a store of its own; nothing was sent`,
+    EXIT.held,
+    'contradicted',
+  );
 }
 
 /** A lease taken under the id: where, and its epoch there. */
