@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { envelope, type MockVenue } from './mock-venue.ts';
-import { document, LIMIT, scene, until } from './scene.ts';
+import { document, LIMIT, profile, scene, until } from './scene.ts';
 
 const READING = `runbook: one
 dsl: 1
@@ -52,6 +52,27 @@ describe.concurrent('before the first order of a process', () => {
         by: 'ada',
       });
     }));
+
+  it.each([
+    ['another store', undefined],
+    ['a copy of the store from before', 'runbook.db'],
+  ])('%s of the same state folder is refused: what the newest one has is not in its ledger', (_what, copied) =>
+    scene({}, async ({ venue, live, run, write, path }) => {
+      const folder = join(path, '.runbook');
+      expect((await live()).exit).toBe(0);
+      if (copied !== undefined) cpSync(join(folder, copied), join(path, 'other.db'));
+      expect((await live()).exit).toBe(0);
+      write('other.yaml', profile(venue.url, 'store: {sqlite: other.db}'));
+      const words = ['run', 'one.yaml', '--profile', 'other.yaml', '--json'];
+      const refused = await run(words);
+      expect([refused.exit, document(refused.out)]).toMatchObject([3, { error: { kind: 'contradicted' } }]);
+      expect(venue.placed.length).toBe(2);
+      expect((await run(['account', 'adopt', '--profile', 'other.yaml', '--by', 'ada'])).exit).toBe(0);
+      expect([(await run(words)).exit, venue.placed.length]).toEqual([0, 3]);
+      // From then on the first is not the newest.
+      expect([(await live()).exit, venue.placed.length]).toEqual([3, 3]);
+    }),
+  );
 
   it('a lost state folder is refused, by a scheduler too', () =>
     scene({}, async ({ venue, live, start, write, path }) => {

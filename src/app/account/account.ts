@@ -36,7 +36,7 @@ import {
   type StorePlace,
 } from '../stores/location.ts';
 import { withPendingKills } from '../stores/pending-kills.ts';
-import { withJournal } from '../stores/review.ts';
+import { withArchives, withJournal } from '../stores/review.ts';
 import type { Voice } from '../voice.ts';
 import { watchStorePlace } from './store-place.ts';
 
@@ -51,6 +51,8 @@ export interface Account {
   readonly shared: Shared;
   /** Reads every journal and archive that the state folder knows as one; undefined where there are none. */
   readElsewhere<T>(read: (reader: JournalReader) => Promise<T>): Promise<T | undefined>;
+  /** The same of the archives alone: what another store has is not in this account's ledger. */
+  readArchives<T>(read: (reader: JournalReader) => Promise<T>): Promise<T | undefined>;
   /** Opens the schedule store in the same database; the caller closes it. */
   openScheduleStore(): Promise<ScheduleStore>;
   /** Opens what people decided about the account, in the same database; the caller closes it. */
@@ -177,6 +179,7 @@ export async function openAccount(
     place,
     folder,
     readElsewhere: (read) => withJournal({ state }, read),
+    readArchives: (read) => withArchives({ state }, read),
     openScheduleStore: () => doors.openScheduleStore(),
     openAccountJournal: () => doors.openAccountJournal(),
     shared,

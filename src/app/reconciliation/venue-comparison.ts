@@ -1,7 +1,8 @@
 /**
  * Compares the venue's orders with the journals before the first order of a process (reliability.md, The newest journal). An order with
- * our prefix that no journal knows means that this journal is not the account's newest: an older folder was restored, another machine
- * trades the account, or a journal was lost. What the runs there have done would be done again.
+ * our prefix that the store and the archives do not know means that this journal is not the account's newest: an older folder was
+ * restored, another machine or store trades the account, or a journal was lost. What the runs there have done would be done again, and is
+ * in no sum of this ledger.
  */
 import { pause } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
@@ -41,7 +42,7 @@ export type Comparison =
 
 type ComparedAccount = Pick<
   Account,
-  'store' | 'profile' | 'key' | 'clock' | 'openAccountJournal' | 'readElsewhere' | 'budget' | 'session' | 'transport'
+  'store' | 'profile' | 'key' | 'clock' | 'openAccountJournal' | 'readArchives' | 'budget' | 'session' | 'transport'
 >;
 
 /** What a process knows of the account's orders; shared by all its runs of the account. */
@@ -92,7 +93,7 @@ export class VenueComparison {
     const ours = records.filter(({ id, clientOrderId }) => isOwnClientOrderId(clientOrderId) && !adopted.has(id));
     const wanted = new Map(ours.map((order) => [order.clientOrderId, order]));
     await dropKnown(wanted, account.store, account);
-    if (wanted.size > 0) await account.readElsewhere((reader) => dropKnown(wanted, reader, account));
+    if (wanted.size > 0) await account.readArchives((reader) => dropKnown(wanted, reader, account));
     this.agrees = wanted.size === 0 && cut === undefined;
     if (this.agrees) return { kind: 'agrees' };
     const orders = [...wanted.values()];
@@ -129,7 +130,7 @@ function describeUnknown({ orders, since, cut }: Extract<Comparison, { kind: 'un
   const what =
     orders.length === 0
       ? `the orders of the account since ${from} cannot all be compared with the journal: ${cut}`
-      : `the venue has ${formatCount(orders.length, 'order')} of this program, placed since ${from}, that no journal here knows: ${shown}${more}${unread}. An older state folder was restored, another machine trades the account, or a journal was lost`;
+      : `the venue has ${formatCount(orders.length, 'order')} of this program, placed since ${from}, that its journal does not know: ${shown}${more}${unread}. An older state folder or a copy was put in its place, another store or machine trades the account, or a journal was lost`;
   return `JOURNAL_CONTRADICTED: ${what}. Find out whose they are and what they did; then \`runbook account adopt --profile FILE --by NAME\` says that you answer for them`;
 }
 
@@ -189,7 +190,7 @@ async function listOrders(
   }
 }
 
-/** Removes the orders that an entry of a live run has intended, of any account: its name may have changed. */
+/** Removes the orders that an entry of a live run has intended, of any account: archives of earlier versions may have it by another name. */
 async function dropKnown(
   wanted: Map<string, unknown>,
   reader: JournalReader,

@@ -43,11 +43,26 @@ export async function withJournal<T>(
   reviewed: Reviewed,
   read: (store: JournalReader) => Promise<T>,
 ): Promise<T | undefined> {
+  return withPlaces(reviewed, listJournalPlaces(reviewed), read);
+}
+
+/** Like `withJournal`, of the archives alone. */
+export function withArchives<T>(
+  reviewed: Reviewed,
+  read: (store: JournalReader) => Promise<T>,
+): Promise<T | undefined> {
+  return withPlaces(reviewed, [], read);
+}
+
+async function withPlaces<T>(
+  reviewed: Reviewed,
+  places: readonly StorePlace[],
+  read: (store: JournalReader) => Promise<T>,
+): Promise<T | undefined> {
   const { voice } = reviewed;
   const opened: ReadJournal[] = [];
   try {
-    for (const place of listJournalPlaces(reviewed))
-      opened.push(await accessStore(place, reviewed.state.environment).openJournal());
+    for (const place of places) opened.push(await accessStore(place, reviewed.state.environment).openJournal());
     const archives = openArchives(reviewed);
     for (const { damage } of archives)
       if (damage !== undefined) voice?.complain(`${makePrintable(damage, 400)}; the readable part is used`);
