@@ -195,6 +195,15 @@ describe('the journal of an account', () => {
       { sequence: 8, kind: 'inserted' },
     ],
     [
+      'a release dated far ahead, so that it seems under way for ever',
+      () =>
+        run(
+          `INSERT INTO kill_event (action, scope, by_name, reason, at) VALUES ('release', '${KEY}', 'eve', '', 4000000000000)`,
+          'shared.db',
+        ),
+      { sequence: 8, kind: 'inserted' },
+    ],
+    [
       'a person renamed in a chain that was sealed anew',
       () => resealAccount(toEve),
       { sequence: 7, kind: 'rechained' },

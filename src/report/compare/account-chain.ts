@@ -53,7 +53,7 @@ interface StatedRow {
   readonly at: number;
 }
 
-/** A kill is engaged before it is written here; this long it may be under way, ms. */
+/** A kill is engaged before it is written here; this long it may be under way, ms, on a machine whose clock is ahead as well. */
 const UNDER_WAY_MS = 60_000;
 
 export async function verifyAccount(evidence: AccountEvidence): Promise<AccountVerdict> {
@@ -190,7 +190,7 @@ function findChangedKills(
         : [makeProblem(kill.sequence, 'missing', `the kill switch does not show ${describeKill(kill)}`)],
     ),
     ...kills.flatMap((kill): ChainProblem[] =>
-      chained.has(nameKill(kill)) || now - kill.at < UNDER_WAY_MS
+      chained.has(nameKill(kill)) || Math.abs(now - kill.at) < UNDER_WAY_MS
         ? []
         : [makeProblem(since.next, 'inserted', `the kill switch shows ${describeKill(kill)}, which is not here`)],
     ),
