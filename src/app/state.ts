@@ -47,9 +47,7 @@ function makeFolder(path: string, shown: string): void {
   try {
     // Permissions are restricted only on a folder created here: an existing folder belongs to its owner.
     if (makeFolders(path)) chmodSync(path, 0o700);
-    const problem = findProblem(path);
-    if (problem === undefined) return;
-    throw new UserError(`the state folder ${shown} ${problem}`, EXIT.usage, 'configuration');
+    requireOwnFolder(path, `the state folder ${shown}`);
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError(
@@ -60,7 +58,15 @@ function makeFolder(path: string, shown: string): void {
   }
 }
 
-/** Who can write to the folder, or put another in its place, can change kill orders and leases: the rule of secret files holds. */
+/**
+ * Throws a UserError for a folder that is not its owner's alone to write: who can write to it, or put another in its place, can change kill
+ * orders and leases. The rule of secret files holds.
+ */
+export function requireOwnFolder(path: string, what: string): void {
+  const problem = findProblem(path);
+  if (problem !== undefined) throw new UserError(`${what} ${problem}`, EXIT.usage, 'configuration');
+}
+
 function findProblem(path: string): string | undefined {
   const status = lstatSync(path);
   if (status.isSymbolicLink()) return 'is a link; name the folder itself';

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { reportCrash } from '../../src/app/crash-report.ts';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
+import { accessStore } from '../../src/app/stores/location.ts';
 import { folder } from './command.ts';
 
 const NOTHING = environmentOf({});
@@ -44,6 +45,28 @@ describe('the state folder', () => {
   it('cannot be a file', () => {
     here.write('file', '');
     expect(() => stateFolder('file', NOTHING, here.path).file('a')).toThrow(/^the state folder file cannot be made/);
+  });
+});
+
+describe('the other folders with leases and kill orders', () => {
+  const here = folder();
+
+  it.each([
+    ['of a store of its own', 'store'],
+    ['of the user', 'user/perp-runbook'],
+  ])('%s are not opened where others can write to them', async (_whose, name) => {
+    const path = join(here.path, name);
+    mkdirSync(join(here.path, 'store'), { recursive: true });
+    mkdirSync(path, { recursive: true });
+    const environment = environmentOf({ XDG_STATE_HOME: join(here.path, 'user') });
+    const doors = accessStore({ kind: 'sqlite', file: join(here.path, 'store', 'runbook.db') }, environment);
+    chmodSync(path, 0o770);
+    await expect(doors.openShared()).rejects.toMatchObject({
+      exit: 2,
+      message: expect.stringContaining('can be written by others (mode 770)'),
+    });
+    chmodSync(path, 0o750);
+    await (await doors.openShared()).close();
   });
 });
 

@@ -28,7 +28,7 @@ import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import type { Profile, SecretReference } from '../../venue/profile/profile.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
-import type { StateFolder } from '../state.ts';
+import { requireOwnFolder, type StateFolder } from '../state.ts';
 import { toSystemError } from '../system-errors.ts';
 
 export type StorePlace =
@@ -96,13 +96,15 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
     return {
       openJournal: () => openSqliteStore(file),
       openShared: () =>
-        convertStoreErrors(() =>
-          openSharedSqlite({
-            file: join(dirname(file), 'shared.db'),
+        convertStoreErrors(async () => {
+          const folder = dirname(file);
+          if (existsSync(folder)) requireOwnFolder(folder, `the folder of the store, ${makePrintable(folder, 300)},`);
+          return openSharedSqlite({
+            file: join(folder, 'shared.db'),
             ledgerFile: locateUserFile('tokens.db', environment),
             accountsFile: locateUserFile('accounts.db', environment),
-          }),
-        ),
+          });
+        }),
       openScheduleStore: () => convertStoreErrors(() => openSqliteScheduleStore(file)),
       openAccountJournal: () => openSqliteAccountJournal(file).catch(throwUserError),
       readKills: (where) =>
@@ -198,6 +200,7 @@ function locateUserFolder(environment: Environment): string {
 function locateUserFile(name: string, environment: Environment): string {
   const folder = locateUserFolder(environment);
   makeFolders(folder);
+  requireOwnFolder(folder, `the folder ${makePrintable(folder, 300)}`);
   return join(folder, name);
 }
 
