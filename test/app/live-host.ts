@@ -86,6 +86,7 @@ export class World {
       folder,
       shared,
       readElsewhere: async () => undefined,
+      readArchives: async () => undefined,
       openAccountJournal: async () => this.store.accountJournal,
       budget: new LocalBudget(budgetSettings({ tokens, windowMs }), time, costs, { random: () => 0.5 }),
       barrier: new CancelAllBarrier(),

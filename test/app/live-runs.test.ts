@@ -10,7 +10,7 @@ import {
 } from '../../src/app/account/ledger.ts';
 import type { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { StoreError } from '../../src/journal/store.ts';
+import { StoreAway, StoreError } from '../../src/journal/store.ts';
 import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import { fill, record } from '../venue/order-samples.ts';
 import { type Hosted, KEY, type Process, World } from './live-host.ts';
@@ -381,3 +381,25 @@ steps:
   expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
   expect((await time.runUntil(openLedger(of))).listLeft().length).toBeLessThanOrEqual(2);
 });
+
+it.each([1, 30])(
+  'begins, and places its order, where the store is away for %i s while its journal is compared',
+  async (s) => {
+    world = new World({ config: { markets: MARKETS } });
+    const { time } = world;
+    const first = await time.runUntil(world.openProcess());
+    void (await time.runUntil(first.begin('b', place('b', '1s', 40_000)))).waitForEnd();
+    await pass(20_000);
+    first.die();
+    const second = await time.runUntil(world.openProcess());
+    const back = time.now() + s * 1000;
+    world.beforeRead = async () => {
+      if (time.now() < back) throw new StoreAway('the store cannot be reached');
+    };
+    void (await time.runUntil(second.begin('a', place('a', '1ms', 41_000)))).waitForEnd();
+    await pass(900);
+    expect(listOrders()).toEqual([['40000', 'open']]);
+    await pass((s + 5) * 1000);
+    expect(listOrders()).toContainEqual(['41000', 'open']);
+  },
+);

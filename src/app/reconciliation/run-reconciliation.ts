@@ -8,7 +8,7 @@ import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
 import { nameLedger, takeRows } from '../account/ledger.ts';
 import { SILENT, type Voice } from '../voice.ts';
 import { type LedgerHost, settleLedger } from './ledger-settling.ts';
-import { findVenueContradiction, type VenueComparison } from './venue-comparison.ts';
+import { type Contradiction, findVenueContradiction, type VenueComparison } from './venue-comparison.ts';
 
 /** How often what other processes have kept of the account is counted at most, ms. */
 const RECOUNT_EVERY_MS = 10_000;
@@ -42,12 +42,28 @@ export class RunReconciliation {
     this.contradict = contradict;
   }
 
-  /** Why the journal is not the account's newest, as the venue shows it; a run without an order asks nothing. */
-  async compareOrders(runbook: CheckedRunbook): ReturnType<typeof findVenueContradiction> {
+  /**
+   * Why the journal is not the account's newest, as the venue shows it to a run that begins; one without an order asks nothing. Where the
+   * venue does not answer, the run begins, places nothing, and the next one asks again. A store that does not answer fails no run: its
+   * orders wait.
+   */
+  async compareBegun(runbook: CheckedRunbook): Promise<Contradiction | undefined> {
+    const found = await this.compareOrders(runbook);
+    if (found?.isAway !== true) return found;
+    this.askAgain(found);
+    return undefined;
+  }
+
+  private async compareOrders(runbook: CheckedRunbook): Promise<Contradiction | undefined> {
     const { comparison } = this.host;
     if (placesOrders(runbook)) return findVenueContradiction(comparison);
     await comparison.begin();
     return undefined;
+  }
+
+  private askAgain({ text }: Contradiction): void {
+    this.isCompared = false;
+    this.host.voice.complain(`run ${this.run}: ${text}; this is asked again before each order`);
   }
 
   /**
@@ -56,9 +72,8 @@ export class RunReconciliation {
    */
   async compareResumed(runbook: CheckedRunbook): Promise<string | undefined> {
     const found = await this.compareOrders(runbook);
-    this.isCompared = found === undefined || found.isSure;
-    if (this.isCompared) return found?.text;
-    this.host.voice.complain(`run ${this.run}: ${found?.text}; the venue is asked again before each order`);
+    if (found === undefined || found.isSure) return found?.text;
+    this.askAgain(found);
     return undefined;
   }
 

@@ -8,7 +8,7 @@ import { pause } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ActType, AdoptedOrder } from '../../journal/account/acts.ts';
-import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
+import { type JournalReader, type RunRow, StoreAway, StoreError } from '../../journal/store.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
 import { makeNewestOrderParams } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
@@ -101,25 +101,30 @@ export class VenueComparison {
   }
 }
 
-/**
- * Why nothing new may be sent; undefined where the venue agrees. `isSure`: false where the venue did not answer; the run that asks
- * begins, places nothing, and the next one asks again.
- */
-export async function findVenueContradiction(
-  comparison: VenueComparison,
-): Promise<{ readonly text: string; readonly isSure: boolean } | undefined> {
+export interface Contradiction {
+  readonly text: string;
+  /** False where the venue or the store did not answer. */
+  readonly isSure: boolean;
+  /** The store does not answer now, which is no verdict. */
+  readonly isAway?: true;
+}
+
+/** Why nothing new may be sent; undefined where the venue agrees. */
+export async function findVenueContradiction(comparison: VenueComparison): Promise<Contradiction | undefined> {
   let compared: Comparison;
+  let isAway = false;
   try {
     compared = await comparison.compare();
   } catch (error) {
     if (!(error instanceof StoreError || error instanceof UserError)) throw error;
     compared = { kind: 'unread', why: error.message };
+    isAway = error instanceof StoreAway;
   }
   if (compared.kind === 'agrees') return undefined;
   if (compared.kind === 'unknown') return { text: describeUnknown(compared), isSure: true };
   const why = makePrintable(compared.why, 300);
   const text = `JOURNAL_CONTRADICTED: the venue's orders could not be compared with the journal, so no order is placed: ${why}`;
-  return { text, isSure: false };
+  return { text, isSure: false, ...(isAway ? { isAway } : {}) };
 }
 
 function describeUnknown({ orders, since, cut }: Extract<Comparison, { kind: 'unknown' }>): string {

@@ -136,7 +136,7 @@ export class LiveRun {
     const byAnchors = await findContradiction(account);
     const stop = reportSlowStart(account.clock, this.host.voice);
     try {
-      const byVenue = byAnchors === undefined ? await this.reconciliation.compareOrders(loaded.runbook) : undefined;
+      const byVenue = byAnchors === undefined ? await this.reconciliation.compareBegun(loaded.runbook) : undefined;
       const contradiction = byAnchors ?? (byVenue?.isSure ? byVenue.text : undefined);
       if (contradiction !== undefined)
         throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
