@@ -1,31 +1,44 @@
 /**
- * Compares a live run with what the venue lists of its account: the orders before it sends its first, and what earlier runs left, for
- * limits and expressions. What could not be read is asked for again while the run goes on.
+ * Compares a live run with its anchors and with what the venue lists of its account: the orders before it sends its first, what earlier
+ * runs left, for limits and expressions, and their late orders. What could not be read is asked for again while the run goes on.
  */
+import type { DataOf, Entry } from '../../journal/entry.ts';
 import { StoreError } from '../../journal/store.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
+import { findContradiction } from '../account/anchoring.ts';
 import { nameLedger, takeRows } from '../account/ledger.ts';
-import { SILENT, type Voice } from '../voice.ts';
+import { EXIT, UserError } from '../errors.ts';
+import { SILENT } from '../voice.ts';
+import { type LateOrderParts, reportLateOrders } from './late-orders.ts';
 import { type LedgerHost, settleLedger } from './ledger-settling.ts';
-import { type Contradiction, findVenueContradiction, type VenueComparison } from './venue-comparison.ts';
+import {
+  type Contradiction,
+  findRestoredOver,
+  findVenueContradiction,
+  type VenueComparison,
+} from './venue-comparison.ts';
 
 /** How often what other processes have kept of the account is counted at most, ms. */
 const RECOUNT_EVERY_MS = 10_000;
 /** Pause before the venue is asked again for what earlier runs left, ms: each time costs at most 60 tokens, and more for each market. */
 const SETTLE_EVERY_MS = 15_000;
 
-interface ReconciliationHost extends LedgerHost {
+interface ReconciliationHost extends LedgerHost, LateOrderParts {
+  readonly voice: LateOrderParts['voice'];
   readonly comparison: VenueComparison;
-  readonly voice: Pick<Voice, 'complain' | 'note'>;
 }
 
 export class RunReconciliation {
-  /** Whether an order of the run was denied in this process. */
-  wasDenied = false;
+  /** Why the run sends nothing new: its journal is contradicted by an anchor, by the venue, or by its own chain. */
+  contradiction: string | undefined;
   private readonly host: ReconciliationHost;
   private readonly run: string;
-  private readonly contradict: (why: string) => void;
+  private readonly recordLate: (late: DataOf<'account.late_orders'>) => void;
+  /** Whether an order of the run was denied in this process. */
+  private wasDenied = false;
+  /** The search in the journals of earlier runs. */
+  private lateSearch: Promise<void> = Promise.resolve();
   /** Whether the venue's orders were compared with the journal. */
   private isCompared = true;
   private readsAccount = false;
@@ -35,11 +48,46 @@ export class RunReconciliation {
   /** When what others have kept of it is counted at the earliest, epoch ms. */
   private recountAt = 0;
 
-  /** `contradict` is called where the venue shows later that the journal is not the account's newest. */
-  constructor(host: ReconciliationHost, run: string, contradict: (why: string) => void) {
+  /** `recordLate` is called in a turn of the clock, also after the run has ended. */
+  constructor(host: ReconciliationHost, run: string, recordLate: (late: DataOf<'account.late_orders'>) => void) {
     this.host = host;
     this.run = run;
-    this.contradict = contradict;
+    this.recordLate = recordLate;
+  }
+
+  /** Compares the journal with its anchors: before anything is written. */
+  async compareAnchors(): Promise<void> {
+    this.contradiction = await findContradiction(this.host.account);
+  }
+
+  /** Compares a run that begins, once the anchors are compared. Throws a UserError where it may not begin. */
+  async begin(runbook: CheckedRunbook): Promise<void> {
+    const byVenue = this.contradiction === undefined ? await this.compareBegun(runbook) : undefined;
+    this.contradiction ??= byVenue?.text;
+    if (this.contradiction !== undefined && byVenue?.isSure !== false)
+      throw new UserError(`${this.contradiction}; nothing was sent`, EXIT.held, 'contradicted');
+    await this.settle(runbook);
+  }
+
+  /** Compares a run that is resumed, once the anchors are compared. A contradiction does not prevent cancels. */
+  async resume(runbook: CheckedRunbook, startedAt: number): Promise<void> {
+    const { account, ledger, voice } = this.host;
+    this.contradiction ??= await findRestoredOver(account, { run: this.run, startedAt });
+    this.contradiction ??= await this.compareResumed(runbook);
+    if (readsAccount(runbook) || !ledger.isWhole) await this.settle(runbook);
+    if (this.contradiction !== undefined) voice.complain(this.contradiction);
+  }
+
+  /** Keeps what makes it look again, and looks for late orders once the account's orders are listed. */
+  apply(entry: Entry): void {
+    this.wasDenied ||= entry.type === 'call.settled' && entry.data.kind === 'denied';
+    if (entry.type === 'account.reconciled')
+      this.lateSearch = reportLateOrders(this.host, this.run, entry.data.ofOtherRuns, this.recordLate);
+  }
+
+  /** Resolves when no late order is searched any more; the store stays open for it. */
+  settled(): Promise<void> {
+    return this.lateSearch;
   }
 
   /**
@@ -47,13 +95,14 @@ export class RunReconciliation {
    * venue does not answer, the run begins, places nothing, and the next one asks again. A store that does not answer fails no run: its
    * orders wait.
    */
-  async compareBegun(runbook: CheckedRunbook): Promise<Contradiction | undefined> {
+  private async compareBegun(runbook: CheckedRunbook): Promise<Contradiction | undefined> {
     const found = await this.compareOrders(runbook);
     if (found?.isAway !== true) return found;
     this.askAgain(found);
     return undefined;
   }
 
+  /** Why the journal is not the account's newest, as the venue shows it; a run without an order asks nothing. */
   private async compareOrders(runbook: CheckedRunbook): Promise<Contradiction | undefined> {
     const { comparison } = this.host;
     if (placesOrders(runbook)) return findVenueContradiction(comparison);
@@ -70,7 +119,7 @@ export class RunReconciliation {
    * Why a run that is resumed places nothing, as the venue shows it. A venue that does not answer is asked again before each order: the
    * run may hold a position, and its exit must not be denied for good.
    */
-  async compareResumed(runbook: CheckedRunbook): Promise<string | undefined> {
+  private async compareResumed(runbook: CheckedRunbook): Promise<string | undefined> {
     const found = await this.compareOrders(runbook);
     if (found === undefined || found.isSure) return found?.text;
     this.askAgain(found);
@@ -82,12 +131,12 @@ export class RunReconciliation {
     if (this.isCompared) return true;
     const found = await findVenueContradiction(this.host.comparison);
     this.isCompared = found === undefined || found.isSure;
-    if (found?.isSure) this.contradict(found.text);
+    if (found?.isSure) this.contradiction = found.text;
     return this.isCompared;
   }
 
   /** Compares what earlier runs left with the venue's lists. Throws StoreError. */
-  async settle(runbook: CheckedRunbook): Promise<void> {
+  private async settle(runbook: CheckedRunbook): Promise<void> {
     this.readsAccount = readsAccount(runbook);
     const why = await settleLedger(this.host, { readsAccount: this.readsAccount, beside: this.run });
     const now = this.host.account.clock.now();
@@ -109,7 +158,10 @@ export class RunReconciliation {
     }
   }
 
-  /** See Bars. It is asked for where the run depends on it: something is unknown, or a limit has denied. */
+  /**
+   * Counts what other processes have kept of the account since, where the run depends on it: something is unknown, or a limit has denied.
+   * `read`: the market of which an expression reads what the account holds; false where that could not be compared with the venue's lists.
+   */
   async recount(read?: string): Promise<boolean> {
     const { account, ledger } = this.host;
     const { clock } = account;

@@ -32,6 +32,7 @@ import { makeRunAct } from '../account/acts.ts';
 import { checkAnchorsOverdue, makeAnchoring } from '../account/anchoring.ts';
 import { formatInputs, type LoadedRunbook } from '../files/load.ts';
 import type { LateOrders } from '../reconciliation/late-orders.ts';
+import type { RunReconciliation } from '../reconciliation/run-reconciliation.ts';
 import type { VenueComparison } from '../reconciliation/venue-comparison.ts';
 import type { Voice } from '../voice.ts';
 
@@ -74,13 +75,8 @@ export interface Bars {
   unread: string | undefined;
   /** Whether all is known by now that has to be before the first order; asked before each. */
   isReady(): Promise<boolean>;
-  /** An anchor that the journal contradicts. */
-  contradiction: string | undefined;
-  /**
-   * Counts what other processes have kept of the account since. `read`: the market of which an expression reads what the account holds;
-   * false where that could not be compared with the venue's lists.
-   */
-  recount(read?: string): Promise<boolean>;
+  /** What contradicts the journal, and what is known of the account's other runs. */
+  readonly reconciliation: Pick<RunReconciliation, 'contradiction' | 'recount'>;
 }
 
 /** Reads the kill switch; false, and the last reading stays, where it cannot be read. */
@@ -180,11 +176,14 @@ export class LiveAssembly {
     const { profile, bars, recorder } = this;
     const { account, lease, onCrash } = this.host;
     const { ledger, gates } = this.host;
+    const { reconciliation } = bars;
     const declared = new DeclaredFeeds(profile, () => clock.now());
     const feeds = withAccountPosition(
       declared,
       async (market) =>
-        (await bars.recount(market)) ? findAccountPosition(ledger, new Set([...gates, gate]), market) : undefined,
+        (await reconciliation.recount(market))
+          ? findAccountPosition(ledger, new Set([...gates, gate]), market)
+          : undefined,
       () => clock.now(),
     );
     const client = new VenueClient({
@@ -203,13 +202,13 @@ export class LiveAssembly {
       requests: buildDeclaredRequests(profile),
       onCrash,
       ...(this.options.confirm === undefined ? {} : { confirm: this.options.confirm }),
-      recount: () => bars.recount(),
+      recount: () => reconciliation.recount(),
       readKillSwitch: async () => (await readKillSwitch(account, bars)) && bars.isReady(),
       forbidden: (protective) => {
         if (protective) return undefined;
         if (account.session.failing)
           return 'SESSION_FAILING: the session could not be renewed; nothing new is sent under it';
-        if (bars.contradiction !== undefined) return bars.contradiction;
+        if (reconciliation.contradiction !== undefined) return reconciliation.contradiction;
         const overdue = checkAnchorsOverdue(anchorer, account);
         if (overdue !== undefined) return overdue;
         return bars.killed === undefined ? undefined : `KILL_SWITCH_ENGAGED: by ${bars.killed.by}`;

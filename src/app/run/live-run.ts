@@ -21,19 +21,15 @@ import { type JournalReader, type RunRow, StoreError } from '../../journal/store
 import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunOutlineFold, type RunProgress } from '../../report/folds/run.ts';
-import { readsAccount } from '../../runbook/steps/risk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { describeBeyond, findBeyond } from '../../venue/position/residual.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { noteAct } from '../account/acts.ts';
-import { findContradiction } from '../account/anchoring.ts';
 import { RunNotifier, reportAlarm, type Subject } from '../account/notifications.ts';
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import { formatInputs, inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
-import { reportLateOrders } from '../reconciliation/late-orders.ts';
 import { readReleases } from '../reconciliation/ledger-settling.ts';
 import { passStoreError, RunReconciliation } from '../reconciliation/run-reconciliation.ts';
-import { findRestoredOver } from '../reconciliation/venue-comparison.ts';
 import { buildStartedData, describeProcess, makeSetup, type Origin, refuseOlderVersion } from './first-entry.ts';
 import {
   type Bars,
@@ -77,14 +73,7 @@ export class LiveRun {
   private foldIsWhole = true;
   /** Names of the kills that were given before it began. */
   private killsBefore: readonly string[] = [];
-  private readonly bars: Bars = {
-    killed: undefined,
-    wasBefore: () => true,
-    unread: undefined,
-    isReady: async () => this.messages.areRead && this.reconciliation.isReady(),
-    contradiction: undefined,
-    recount: (read) => this.reconciliation.recount(read),
-  };
+  private readonly bars: Bars;
   private killTold = false;
   private readonly messages: RunMessages;
   private readonly reconciliation: RunReconciliation;
@@ -100,8 +89,6 @@ export class LiveRun {
   private openCommands = 0;
   /** Nothing may be written after the end of a run. */
   private over = false;
-  /** The search in the journals of earlier runs; the store stays open for it. */
-  private lateSearch: Promise<void> = Promise.resolve();
   private current: { readonly running: RunningRun; readonly parts: LiveParts } | undefined;
 
   /** `profile`: the profile it was begun under, where that is not the account's current one. */
@@ -109,11 +96,19 @@ export class LiveRun {
     this.host = host;
     this.run = run;
     this.profile = profile;
+    const reconciliation = new RunReconciliation(host, run, (late) => {
+      if (!this.over) this.requireCurrent().parts.log.append('account.late_orders', late, '', 'recall');
+    });
+    this.reconciliation = reconciliation;
+    this.bars = {
+      killed: undefined,
+      wasBefore: () => true,
+      unread: undefined,
+      isReady: async () => this.messages.areRead && reconciliation.isReady(),
+      reconciliation,
+    };
     this.assembly = new LiveAssembly(host, run, profile, options, this.bars);
     this.planAlarm = this.makePlanAlarm();
-    this.reconciliation = new RunReconciliation(host, run, (why) => {
-      this.bars.contradiction = why;
-    });
     this.messages = new RunMessages({
       host,
       run,
@@ -133,15 +128,10 @@ export class LiveRun {
     this.killsBefore = await listKills(account.shared.killSwitch, account.key);
     this.bars.wasBefore = recognizeKills(this.killsBefore);
     await readKillSwitch(account, this.bars);
-    const byAnchors = await findContradiction(account);
+    await this.reconciliation.compareAnchors();
     const stop = reportSlowStart(account.clock, this.host.voice);
     try {
-      const byVenue = byAnchors === undefined ? await this.reconciliation.compareBegun(loaded.runbook) : undefined;
-      const contradiction = byAnchors ?? (byVenue?.isSure ? byVenue.text : undefined);
-      if (contradiction !== undefined)
-        throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
-      await this.reconciliation.settle(loaded.runbook);
-      this.bars.contradiction = byVenue?.text;
+      await this.reconciliation.begin(loaded.runbook);
     } finally {
       stop();
     }
@@ -158,8 +148,7 @@ export class LiveRun {
   async resume(): Promise<void> {
     const { account } = this.host;
     const { run } = this;
-    // A contradiction does not prevent cancels.
-    this.bars.contradiction = await findContradiction(account);
+    await this.reconciliation.compareAnchors();
     await appendHeldLines(account.store, run, this.host.lease.epoch);
     const first = await readFirstEntry(account.store, run);
     refuseOlderVersion(first, 'resume');
@@ -172,10 +161,7 @@ export class LiveRun {
     // The journal of an older version has none.
     this.bars.wasBefore = killsBefore === undefined ? ({ at }) => at < startedAt : recognizeKills(killsBefore);
     await readKillSwitch(account, this.bars);
-    this.bars.contradiction ??= await findRestoredOver(account, { run, startedAt });
-    this.bars.contradiction ??= await this.reconciliation.compareResumed(loaded.runbook);
-    if (readsAccount(loaded.runbook) || !this.host.ledger.isWhole) await this.reconciliation.settle(loaded.runbook);
-    if (this.bars.contradiction !== undefined) this.host.voice.complain(this.bars.contradiction);
+    await this.reconciliation.resume(loaded.runbook, startedAt);
     const inputs = inputValues(loaded.runbook, { pairs: [], recorded: first.data.inputs });
     const parts = { loaded, inputs, first, row: await account.store.run(run) };
     try {
@@ -242,9 +228,9 @@ export class LiveRun {
     this.killTold = facts.acts.some(({ data }) => data.command === 'kill');
     this.messages.recall(facts.acts);
     const changed = describeChange(chain.end());
-    if (changed !== undefined && this.bars.contradiction === undefined) {
-      this.bars.contradiction = `JOURNAL_CONTRADICTED: ${changed}, so it cancels what is open and places nothing`;
-      voice.complain(this.bars.contradiction);
+    if (changed !== undefined && this.reconciliation.contradiction === undefined) {
+      this.reconciliation.contradiction = `JOURNAL_CONTRADICTED: ${changed}, so it cancels what is open and places nothing`;
+      voice.complain(this.reconciliation.contradiction);
     }
     const { clock, away, aheadMs } = facts.time.compute(account.clock);
     const observers = this.makeObservers();
@@ -280,13 +266,6 @@ export class LiveRun {
         resolve();
       }),
     );
-  }
-
-  /** Asks again for what the venue's lists did not show. The account may be closed behind a run that has ended. */
-  private async settleAgain(): Promise<void> {
-    await this.reconciliation.settleAgain().catch((error: unknown) => {
-      if (!this.over) passStoreError(error);
-    });
   }
 
   /** Resolves when everything written so far is on the disk. */
@@ -366,7 +345,10 @@ export class LiveRun {
       const withinMs = Math.min(KEPT_WITHIN_MS, this.switchMs / SWITCH_PER_HOLD);
       parts.writer.keepHeld(withinMs, Math.min(withinMs, NEWS_KEPT_WITHIN_MS));
       await this.readCommands();
-      void this.settleAgain();
+      // The account may be closed behind a run that has ended.
+      void this.reconciliation.settleAgain().catch((error: unknown) => {
+        if (!this.over) passStoreError(error);
+      });
       this.compareStore();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void check());
     };
@@ -378,7 +360,7 @@ export class LiveRun {
       const result = await Promise.race([running.settled(), givenUp]);
       await parts.writer.close();
       await parts.anchorer.settled();
-      await this.lateSearch;
+      await this.reconciliation.settled();
       return result;
     } catch (error) {
       if (error instanceof StoreError)
@@ -544,19 +526,11 @@ export class LiveRun {
       (entry) => telling.apply(entry),
       (entry) => this.noteSwitch(entry),
       (entry) => this.messages.apply(entry),
-      (entry) => {
-        this.reconciliation.wasDenied ||= entry.type === 'call.settled' && entry.data.kind === 'denied';
-      },
+      (entry) => this.reconciliation.apply(entry),
       (entry) => {
         if (entry.type !== 'run.residual' || entry.data.when !== 'end' || entry.data.ok) return;
         const { leaves, left } = entry.data;
         reportAlarm(host, `run ${run}: ${describeBeyond(leaves, findBeyond(left, leaves))}`, this.subject);
-      },
-      (entry) => {
-        if (entry.type === 'account.reconciled')
-          this.lateSearch = reportLateOrders(host, run, entry.data.ofOtherRuns, (recalled) => {
-            if (!this.over) this.requireCurrent().parts.log.append('account.late_orders', recalled, '', 'recall');
-          });
       },
       ...(host.observe === undefined ? [] : [host.observe]),
     ];
