@@ -1,7 +1,7 @@
 /**
  * Runs one live run from its start, or from where its process died, to its end, and delivers commands, the kill switch and clock
  * changes to it. Several runs live in one process, under one lease, one session and one token budget; the working orders of
- * each count against the limits of all. execution.ts and the scheduler (schedule/runs.ts) decide which runs begin and use
+ * each count against the limits of all. execution.ts and the scheduler (schedule/runs/runs.ts) decide which runs begin and use
  * their result.
  */
 import type { Timer } from '../../base/clock.ts';
@@ -43,6 +43,7 @@ import { RunMessages } from './messages.ts';
 import { PlanAlarm } from './plan-alarm.ts';
 import { RunProgressReport, reportSlowStart } from './progress.ts';
 import { playRecord, RecordToResume } from './recorded-run.ts';
+import { StoreWatch } from './store-watch.ts';
 import { act } from './virtual-run.ts';
 
 /** Interval for commands and the kill switch, ms. */
@@ -79,10 +80,6 @@ export class LiveRun {
   private readonly reconciliation: RunReconciliation;
   private runbook = '';
   private startedAt = 0;
-  /** Whether the journal says that the store does not answer. */
-  private isAway = false;
-  private isGivenUp = false;
-  private giveUp: (failure: StoreError) => void = () => {};
   /** Timeout of the armed deadman switch, ms. */
   private switchMs = Number.POSITIVE_INFINITY;
   /** Commands that are not on the disk yet. */
@@ -339,6 +336,16 @@ export class LiveRun {
         if (!this.over) parts.log.append('session.moved', moved, '', 'session');
       }),
     );
+    const store = new StoreWatch({
+      host: this.host,
+      run: this.run,
+      patienceMs: this.profile.shutdownWithinMs,
+      running,
+      parts,
+      bars: this.bars,
+      isOver: () => this.over,
+      interrupt: (reason) => void this.recordCommand({ command: 'interrupt', by: 'perp-runbook', reason }),
+    });
     const check = async () => {
       // Also entries that no write waits for: a run that only reads or asks must be visible to others and survive a crash.
       parts.writer.flushOlder(LONGEST_HOLD_MS, LONGEST_HOLD_MS).catch(() => {});
@@ -349,15 +356,12 @@ export class LiveRun {
       void this.reconciliation.settleAgain().catch((error: unknown) => {
         if (!this.over) passStoreError(error);
       });
-      this.compareStore();
+      store.check();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void check());
     };
     void check();
     try {
-      const givenUp = new Promise<never>((_, reject) => {
-        this.giveUp = reject;
-      });
-      const result = await Promise.race([running.settled(), givenUp]);
+      const result = await Promise.race([running.settled(), store.givenUp]);
       await parts.writer.close();
       await parts.anchorer.settled();
       await this.reconciliation.settled();
@@ -397,47 +401,6 @@ export class LiveRun {
     if (this.over || (known !== undefined && Math.abs(wallAheadMs - known) < SAME_TIME_MS)) return;
     parts.log.append('clock.adjusted', { wallAheadMs });
     running.clockPut(wallAheadMs);
-  }
-
-  /** Records that the store does not answer, or answers again, and passes it to the run: waiting for it is no hang. */
-  private compareStore(): void {
-    const { running, parts } = this.requireCurrent();
-    const because = parts.writer.away?.message ?? this.bars.unread;
-    const { failure } = parts.writer;
-    if (failure !== undefined) this.endWithoutJournal(failure);
-    if (failure !== undefined || this.isAway === (because !== undefined)) return;
-    this.isAway = because !== undefined;
-    const event = this.isAway ? 'away' : 'back';
-    this.host.account.clock.arrive(() => {
-      if (this.over) return;
-      const why = because === undefined ? undefined : makePrintable(because, 300);
-      parts.log.append('store.moved', { event, ...(why === undefined ? {} : { because: why }) }, '', 'store');
-      running.storeMoved(event);
-      if (why === undefined) this.host.voice.note(`run ${this.run}: the store answers again; the run goes on`);
-      else
-        this.host.voice.complain(
-          `run ${this.run}: ${why}; nothing that adds risk is sent until the store answers, heartbeats and cancels go on`,
-        );
-    });
-  }
-
-  /**
-   * A run whose journal is given up takes back what is open and ends, also where it waits. It has as long as after a signal: of what it
-   * still asks, some waits for the same disk.
-   */
-  private endWithoutJournal(failure: StoreError): void {
-    if (this.isGivenUp) return;
-    this.isGivenUp = true;
-    const why = makePrintable(failure.message, 300);
-    this.host.voice.complain(
-      `run ${this.run}: ${why}; nothing is journaled any more, so it cancels what is open and ends. \`runbook resume ${this.run}\` goes on with it once its store takes entries again`,
-    );
-    this.host.account.clock.after(this.profile.shutdownWithinMs, () => this.giveUp(failure));
-    void this.recordCommand({
-      command: 'interrupt',
-      by: 'perp-runbook',
-      reason: `the journal cannot be written: ${why}`,
-    });
   }
 
   /** Reads the commands for this run and the state of the kill switch. */
