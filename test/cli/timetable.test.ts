@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/app/errors.ts';
-import { readScheduled, TimetableFiles } from '../../src/app/schedule/timetable.ts';
+import { readScheduled, TimetableFiles } from '../../src/app/schedule/runs/timetable.ts';
 import type { Diagnostic } from '../../src/base/diagnostic.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 

@@ -46,8 +46,8 @@ import { SchedulerEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { SchedulerLog } from './log.ts';
 import type { AccountMetrics, Gauges } from './metrics.ts';
-import { ScheduledRuns } from './runs.ts';
-import type { PlannedSlot, TimetableFiles } from './timetable.ts';
+import { ScheduledRuns } from './runs/runs.ts';
+import type { PlannedSlot, TimetableFiles } from './runs/timetable.ts';
 
 /** An account that this process may serve. */
 export interface ServedAccount {

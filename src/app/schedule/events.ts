@@ -13,8 +13,8 @@ import type { Account } from '../account/account.ts';
 import { type Subject, sendAlarm } from '../account/notifications.ts';
 import type { Fields, SchedulerLog } from './log.ts';
 import type { AccountMetrics } from './metrics.ts';
-import type { ResumedRuns } from './runs.ts';
-import type { FileProblem } from './timetable.ts';
+import type { ResumedRuns } from './runs/runs.ts';
+import type { FileProblem } from './runs/timetable.ts';
 
 export class SchedulerEvents {
   private readonly log: SchedulerLog;

@@ -25,7 +25,7 @@ import {
 import { type EndpointServer, type Health, serveEndpoints } from './endpoints.ts';
 import type { SchedulerLog } from './log.ts';
 import { createMetrics, type SchedulerMetrics } from './metrics.ts';
-import { type PlannedSlot, TimetableFiles } from './timetable.ts';
+import { type PlannedSlot, TimetableFiles } from './runs/timetable.ts';
 import { Watchdog } from './watchdog.ts';
 
 const STALL_MS = 2_000;

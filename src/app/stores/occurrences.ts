@@ -112,7 +112,7 @@ function judge(verdict: DecidedVerdict['verdict'], hasBegun: boolean, isLost: bo
   return isLost ? 'missed' : 'due';
 }
 
-/** The id of a slot is the runbook's name and the slot's times (app/schedule/timetable.ts). */
+/** The id of a slot is the runbook's name and the slot's times (app/schedule/runs/timetable.ts). */
 function splitSlot(id: string): { readonly runbook: string; readonly slot: string } {
   const end = id.indexOf('/');
   return { runbook: id.slice(0, end), slot: id.slice(end + 1) };

@@ -251,7 +251,7 @@ async function recordHaltAnswer({ run, first, place }: UnfinishedRun, invocation
 
 /**
  * The run that a command is for: a live one before one on paper, whose process may have died long ago. A halted run can be cancelled
- * too, by its name: a scheduler keeps its slot until a person settles it (app/schedule/runs.ts).
+ * too, by its name: a scheduler keeps its slot until a person settles it (app/schedule/runs/runs.ts).
  */
 async function findNamedRun(
   run: string,

@@ -11,7 +11,7 @@ import { exitAfter } from '../../app/process.ts';
 import { executeRun, resumeTogether } from '../../app/run/execution.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
-import { listExclusive } from '../../app/schedule/timetable.ts';
+import { listExclusive } from '../../app/schedule/runs/timetable.ts';
 import { findKnownStores } from '../../app/stores/known-stores.ts';
 import { accessStore, describePlace, type StorePlace } from '../../app/stores/location.ts';
 import { findUnfinishedRuns, type UnfinishedRun } from '../../app/stores/unfinished-runs.ts';

@@ -2,7 +2,7 @@
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { replaceText } from '../../app/files/files.ts';
-import { readScheduled } from '../../app/schedule/timetable.ts';
+import { readScheduled } from '../../app/schedule/runs/timetable.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { drawCalendar } from '../../runbook/schedule/calendar-drawing.ts';
 import { formatPreview, previewSchedule, toPreviewJson } from '../../runbook/schedule/preview.ts';

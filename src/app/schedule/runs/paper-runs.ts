@@ -1,10 +1,10 @@
 /** Starts and stops the runs of slots that are on paper. They share one way to the live feeds, which is open while one runs. */
-import type { OperatorCommand } from '../../engine/ports.ts';
-import type { LaunchedRun, RunEnding } from '../../engine/schedule/launcher.ts';
-import { createSignal } from '../../engine/waiting.ts';
-import type { Entry } from '../../journal/entry.ts';
-import { openQuotes, type PaperQuotes, runOnPaper } from '../paper/paper-run.ts';
-import type { LiveHost } from '../run/live-assembly.ts';
+import type { OperatorCommand } from '../../../engine/ports.ts';
+import type { LaunchedRun, RunEnding } from '../../../engine/schedule/launcher.ts';
+import { createSignal } from '../../../engine/waiting.ts';
+import type { Entry } from '../../../journal/entry.ts';
+import { openQuotes, type PaperQuotes, runOnPaper } from '../../paper/paper-run.ts';
+import type { LiveHost } from '../../run/live-assembly.ts';
 import type { PlannedSlot } from './timetable.ts';
 
 export interface PaperRunsParts {

@@ -1,18 +1,18 @@
 /** The runs that people submit to the scheduler of an account: each is passed to it or refused, and gets an answer. */
-import { formatWholeSeconds } from '../../base/format.ts';
-import { makePrintable } from '../../base/printable.ts';
-import type { LaunchedRun } from '../../engine/schedule/launcher.ts';
-import type { Scheduler } from '../../engine/schedule/scheduler.ts';
-import type { Submission } from '../../engine/schedule/submissions.ts';
-import type { Who } from '../../journal/account/acts.ts';
-import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../journal/schedule/store.ts';
-import { ignoreStore, StoreError } from '../../journal/store.ts';
-import type { Value } from '../../runbook/values.ts';
-import { makeKilledError, refuseUnready, refuseUntil } from '../account/readiness.ts';
-import { EXIT, UserError } from '../errors.ts';
-import { inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
-import type { Origin } from '../run/first-entry.ts';
-import type { LiveHost } from '../run/live-assembly.ts';
+import { formatWholeSeconds } from '../../../base/format.ts';
+import { makePrintable } from '../../../base/printable.ts';
+import type { LaunchedRun } from '../../../engine/schedule/launcher.ts';
+import type { Scheduler } from '../../../engine/schedule/scheduler.ts';
+import type { Submission } from '../../../engine/schedule/submissions.ts';
+import type { Who } from '../../../journal/account/acts.ts';
+import type { ScheduleStore, SubmissionAnswer, SubmissionRequest } from '../../../journal/schedule/store.ts';
+import { ignoreStore, StoreError } from '../../../journal/store.ts';
+import type { Value } from '../../../runbook/values.ts';
+import { makeKilledError, refuseUnready, refuseUntil } from '../../account/readiness.ts';
+import { EXIT, UserError } from '../../errors.ts';
+import { inputValues, type LoadedRunbook, loadPinned } from '../../files/load.ts';
+import type { Origin } from '../../run/first-entry.ts';
+import type { LiveHost } from '../../run/live-assembly.ts';
 import { listExclusive, resolveConcurrency } from './timetable.ts';
 
 /** Everything a run begins with. */

@@ -4,20 +4,20 @@
  */
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makePrintable } from '../../base/printable.ts';
-import type { TimetableSlot } from '../../engine/schedule/scheduler.ts';
-import type { CheckedRunbook, ScheduleDeclaration } from '../../runbook/checked.ts';
-import { evaluateConcurrency, getSlotInputs } from '../../runbook/schedule/collisions.ts';
-import { walkSteps } from '../../runbook/steps/walk.ts';
-import { durationText, formatTime, type Value } from '../../runbook/values.ts';
-import { findPriceFeed, NO_PRICE_FEED } from '../../venue/profile/price-feed.ts';
-import type { Profile } from '../../venue/profile/profile.ts';
-import { refuseUnready } from '../account/readiness.ts';
-import { type ExitCode, UserError } from '../errors.ts';
-import { describeReason, readText } from '../files/files.ts';
-import type { LoadedRunbook } from '../files/load.ts';
-import { loadRunbook } from '../files/load.ts';
-import type { Voice } from '../voice.ts';
+import { makePrintable } from '../../../base/printable.ts';
+import type { TimetableSlot } from '../../../engine/schedule/scheduler.ts';
+import type { CheckedRunbook, ScheduleDeclaration } from '../../../runbook/checked.ts';
+import { evaluateConcurrency, getSlotInputs } from '../../../runbook/schedule/collisions.ts';
+import { walkSteps } from '../../../runbook/steps/walk.ts';
+import { durationText, formatTime, type Value } from '../../../runbook/values.ts';
+import { findPriceFeed, NO_PRICE_FEED } from '../../../venue/profile/price-feed.ts';
+import type { Profile } from '../../../venue/profile/profile.ts';
+import { refuseUnready } from '../../account/readiness.ts';
+import { type ExitCode, UserError } from '../../errors.ts';
+import { describeReason, readText } from '../../files/files.ts';
+import type { LoadedRunbook } from '../../files/load.ts';
+import { loadRunbook } from '../../files/load.ts';
+import type { Voice } from '../../voice.ts';
 
 /** A slot with the parts of its runs. */
 export interface PlannedSlot extends TimetableSlot {
