@@ -4,13 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ActingContext } from '../../src/app/process.ts';
-import type {
-  AccountService,
-  AccountServices,
-  ServedAccount,
-  ServiceEnd,
-  StopCause,
-} from '../../src/app/schedule/account-service.ts';
+import type { AccountService, AccountServices, ServedAccount } from '../../src/app/schedule/account-service.ts';
+import type { ServiceEnd, StopCause } from '../../src/app/schedule/standby.ts';
 import { Worker } from '../../src/app/schedule/worker.ts';
 import { SystemClock } from '../../src/base/clock.ts';
 import { type SimServer, startSimServer } from '../../src/gateway/simulator/server.ts';

@@ -1,6 +1,6 @@
 /**
- * Serves one account for the scheduler: opens it, takes its lease, resumes unfinished runs, starts what is due and what was
- * submitted, and settles when asked to stop. Decisions are made in engine/schedule/decide.ts, the loop is in
+ * Serves one account for the scheduler: opens it, waits for its lease (standby.ts), resumes unfinished runs, starts what is due and
+ * what was submitted, and settles when asked to stop. Decisions are made in engine/schedule/decide.ts, the loop is in
  * engine/schedule/scheduler.ts; scheduler.ts and worker.ts decide which process tries for which account.
  *
  * Only the lease with its epoch keeps two processes apart. Losing it while serving ends the whole process, whatever other
@@ -9,8 +9,8 @@
  * from their journals.
  */
 
-import { pause, SystemClock, type Timer } from '../../base/clock.ts';
-import { formatSpan, formatWholeSeconds } from '../../base/format.ts';
+import { SystemClock, type Timer } from '../../base/clock.ts';
+import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import { createSignal } from '../../engine/waiting.ts';
@@ -22,18 +22,16 @@ import {
   SUBMISSIONS_KEPT_MS,
   VERDICTS_KEPT_MS,
 } from '../../journal/schedule/store.ts';
-import type { HeldLease } from '../../journal/shared/lease.ts';
-import { ignoreStore, StoreError } from '../../journal/store.ts';
+import { StoreError } from '../../journal/store.ts';
 import { placesOrders } from '../../runbook/steps/risk.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
 import { chainKills } from '../account/acts.ts';
 import { findContradiction } from '../account/anchoring.ts';
-import { type ActingAccount, takeAccountLease } from '../account/identity.ts';
-import { nameSchedulerHolder } from '../account/lease-holders.ts';
+import type { ActingAccount } from '../account/identity.ts';
 import { nameLedger, openLedger } from '../account/ledger.ts';
 import { reportCrash } from '../crash-report.ts';
-import { EXIT, type ExitCode, UserError } from '../errors.ts';
+import { EXIT, UserError } from '../errors.ts';
 import type { ActingContext } from '../process.ts';
 import { LateOrders } from '../reconciliation/late-orders.ts';
 import { findVenueContradiction, VenueComparison } from '../reconciliation/venue-comparison.ts';
@@ -48,6 +46,7 @@ import type { SchedulerLog } from './log.ts';
 import type { AccountMetrics, Gauges } from './metrics.ts';
 import { ScheduledRuns } from './runs/runs.ts';
 import type { PlannedSlot, TimetableFiles } from './runs/timetable.ts';
+import { CONTRADICTED, type ServiceEnd, Standby, type StopCause, type WaitPolicy } from './standby.ts';
 
 /** An account that this process may serve. */
 export interface ServedAccount {
@@ -77,18 +76,12 @@ export interface AccountServiceParts extends ServedAccount {
   readonly onBegin: (slots: readonly PlannedSlot[], epoch: number) => void;
 }
 
-/** While another process holds the account: fail at once, wait without limit, or wait this long. */
-export type WaitPolicy = 'none' | 'endless' | { readonly ms: number };
-
-export interface StopCause {
-  readonly by: string;
-  readonly exit: ExitCode;
+/** What goes on while no lease is held. */
+interface ServiceParts {
+  readonly events: SchedulerEvents;
+  readonly clocks: ClockWatch;
+  readonly standby: Standby;
 }
-
-export type ServiceEnd =
-  | ({ readonly kind: 'stopped' } & StopCause)
-  /** Another process holds the account, and renews its lease. */
-  | { readonly kind: 'taken'; readonly heldBy: string };
 
 /** The open parts of an account while it is served. */
 interface OpenParts {
@@ -108,9 +101,6 @@ const TICK_MS = 500;
 const FILES_EVERY = 2;
 /** Interval for deleting old verdicts, in ticks: once an hour, and at the first tick. */
 const PRUNE_EVERY = 7_200;
-const STANDBY_CHECK_MS = 1_000;
-/** How often a journal that the venue or an anchor contradicts is compared again: each time costs a reading of the venue's orders. */
-const CONTRADICTED_EVERY_MS = 15_000;
 /** The loop runs at least every 30 s: three missed rounds count as unhealthy. */
 const HEALTHY_CHECK_MS = 90_000;
 
@@ -121,7 +111,7 @@ export class AccountService {
   private events: SchedulerEvents | undefined;
   private scheduler: Scheduler | undefined;
   private runs: ScheduledRuns | undefined;
-  private lease: HeldLease | undefined;
+  private standby: Standby | undefined;
   /** As last read. */
   private killed = false;
   private killUnread = false;
@@ -129,8 +119,6 @@ export class AccountService {
   private unchained = false;
   private clocks: ClockWatch | undefined;
   private storeProblem: string | undefined;
-  /** Why nothing may be started until a person has looked. */
-  private contradiction: string | undefined;
   private stopCause: StopCause | undefined;
   private readonly stopAsked = createSignal<StopCause>();
   private ticker: Timer | undefined;
@@ -161,33 +149,38 @@ export class AccountService {
         log.write('fatal', 'store_replaced', message);
         context.endProcess(EXIT.halted);
       });
+      const standby = new Standby({
+        account,
+        policy,
+        log,
+        events: this.events,
+        stopAsked: this.stopAsked.promise,
+        getStopCause: () => this.stopCause,
+        onLost: () =>
+          this.endAfterLoss(
+            'lost the lease on the account: this process was suspended too long and another one took over',
+          ),
+        noteStore: (problem) => this.noteStore(problem, 'tried again every second'),
+      });
+      this.standby = standby;
       // Opened before the lease is taken: who has the lease should not have to wait for a lock.
       scheduleStore = await account.openScheduleStore();
       for (;;) {
-        const held = await this.waitForLease(account, policy);
+        const held = await standby.takeLease();
         if (held.kind !== 'held') return held;
-        this.lease = held.lease;
         try {
           return {
             kind: 'stopped',
-            ...(await this.runSchedule(account, held, scheduleStore, { events: this.events, clocks })),
+            ...(await this.runSchedule(account, held, scheduleStore, { events: this.events, clocks, standby })),
           };
         } catch (error) {
-          if (policy === 'endless' && error instanceof UserError && error.kind === CONTRADICTED) {
-            await this.standContradicted(error, held.lease, account);
-            continue;
-          }
-          if (!(error instanceof StoreError)) throw error;
-          const began = this.ticks > 0;
-          if (began || error.reason !== 'unavailable' || policy === 'none')
-            throw new UserError(makePrintable(error.message), EXIT.halted, 'journal');
-          await this.standBack(error, held.lease, account);
+          await standby.standBack(error, this.ticks > 0);
         }
       }
     } finally {
       this.ticker?.cancel();
       await this.clocks?.settled();
-      await this.lease?.release().catch(ignoreStore);
+      await this.standby?.release();
       await scheduleStore?.close();
       await account.close();
     }
@@ -222,7 +215,7 @@ export class AccountService {
     account: Account,
     { lease, accountId }: ActingAccount,
     scheduleStore: ScheduleStore,
-    { events, clocks }: { readonly events: SchedulerEvents; readonly clocks: ClockWatch },
+    { events, clocks, standby }: ServiceParts,
   ): Promise<StopCause> {
     const { files, log, metrics, context, onBegin: begun } = this.parts;
     rememberStore(context.state, account.place);
@@ -269,7 +262,7 @@ export class AccountService {
       this.signature = files.computeSignature();
       this.slots = files.readInForce(log.asVoice()).slots;
       await refuseContradicted(host, this.slots);
-      this.contradiction = undefined;
+      standby.contradiction = undefined;
       events.reportResumed(await runs.resumeAll(scheduler));
       await runs.submitted.settleAccepted();
       this.scheduler = scheduler;
@@ -289,79 +282,16 @@ export class AccountService {
     } catch (error) {
       // Runs that were resumed already must not continue without the account.
       await scheduler.stop({ command: 'interrupt', by: 'the scheduler, which cannot begin' });
+      this.scheduler = undefined;
       throw error;
     }
   }
 
-  /** Takes the lease, or returns why not. If it is lost later, the process ends at once. */
-  private async waitForLease(account: Account, policy: WaitPolicy): Promise<ActingAccount | ServiceEnd> {
-    const { clock, profile } = account;
-    const voice = this.parts.log.asVoice();
-    const holder = nameSchedulerHolder(process.pid);
-    const onLost = () =>
-      this.endAfterLoss('lost the lease on the account: this process was suspended too long and another one took over');
-    const since = clock.monotonic();
-    const waitsOn = () => policy === 'endless' || (policy !== 'none' && clock.monotonic() - since <= policy.ms);
-    for (let told = false; this.stopCause === undefined; ) {
-      try {
-        const acting = await takeAccountLease(account, { holder, onLost, voice });
-        this.storeProblem = undefined;
-        if (acting.kind === 'held') return acting;
-        // That process looks at the journal now.
-        this.contradiction = undefined;
-        const held = `the account ${profile.account} is held by another process (${makePrintable(acting.heldBy, 200)})`;
-        if (policy === 'none')
-          throw new UserError(`${held}; nothing was started. --standby waits for it`, EXIT.held, 'held');
-        if (!waitsOn()) return { kind: 'taken', heldBy: acting.heldBy };
-        if (!told) this.parts.log.write('info', 'standing_by', `${held}: standing by`);
-        told = true;
-      } catch (error) {
-        if (!(error instanceof StoreError && error.reason === 'unavailable' && waitsOn())) throw error;
-        this.reportStoreProblem(error, 'tried again every second');
-      }
-      await pause(clock, STANDBY_CHECK_MS);
-    }
-    return { kind: 'stopped', ...this.stopCause };
-  }
-
-  /**
-   * Gives the account back after the store failed before anything began: the last holder may be suspended within a
-   * transaction. A process on standby that gave up instead would leave the account unattended.
-   */
-  private async standBack(error: StoreError, lease: HeldLease, { clock }: Account): Promise<void> {
-    this.reportStoreProblem(error, 'tried again every second');
-    await lease.release().catch(ignoreStore);
-    this.lease = undefined;
-    this.scheduler = undefined;
-    await pause(clock, STANDBY_CHECK_MS);
-  }
-
-  /**
-   * Gives the account back while its journal is contradicted, and returns when it is to be compared again. A process that ended instead
-   * would be started again by its supervisor at once, and pay for the reading each time.
-   */
-  private async standContradicted({ message }: UserError, lease: HeldLease, { clock }: Account): Promise<void> {
-    if (this.contradiction !== message) {
-      const every = formatSpan(CONTRADICTED_EVERY_MS);
-      this.events?.reportContradicted(`${makePrintable(message, 1_000)}; compared again each ${every}`);
-    }
-    this.contradiction = message;
-    await lease.release().catch(ignoreStore);
-    this.lease = undefined;
-    this.scheduler = undefined;
-    let timer: Timer | undefined;
-    const pause = new Promise<void>((resolve) => {
-      timer = clock.after(CONTRADICTED_EVERY_MS, resolve);
-    });
-    await Promise.race([pause, this.stopAsked.promise]);
-    timer?.cancel();
-  }
-
-  /** Logs the first of several failures in a row. */
-  private reportStoreProblem({ message }: StoreError, then: string): void {
-    if (this.storeProblem === undefined)
-      this.parts.log.write('error', 'store_failed', `${makePrintable(message)}; ${then}`);
-    this.storeProblem = message;
+  /** Logs the first of several failures in a row; without one, the store answers. */
+  private noteStore(problem: StoreError | undefined, then = ''): void {
+    if (problem !== undefined && this.storeProblem === undefined)
+      this.parts.log.write('error', 'store_failed', `${makePrintable(problem.message)}; ${then}`);
+    this.storeProblem = problem?.message;
   }
 
   // Repeated checks.
@@ -382,12 +312,12 @@ export class AccountService {
       await runs.settleAnswered(scheduler);
       if (this.ticks % FILES_EVERY === 0) await this.checkFiles(scheduler);
       if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(scheduleStore, account);
-      this.storeProblem = undefined;
+      this.noteStore(undefined);
       // Behind all that needs the store: while that does not answer, nothing would be started.
-      if (this.findHealthProblems().length === 0 && this.lease?.mayAct() === true) heartbeat?.askIfDue();
+      if (this.findHealthProblems().length === 0 && this.standby?.lease?.mayAct() === true) heartbeat?.askIfDue();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.reportStoreProblem(error, 'tried again twice a second');
+      this.noteStore(error, 'tried again twice a second');
     }
   }
 
@@ -446,9 +376,10 @@ export class AccountService {
   findObstacles(): readonly string[] {
     const reasons: string[] = [];
     if (this.stopCause !== undefined) reasons.push('stopping');
-    if (this.contradiction !== undefined) reasons.push('the journal is contradicted, and a person has to look');
-    else if (this.lease === undefined) reasons.push('another process holds the account');
-    else if (!this.lease.mayAct()) reasons.push('the lease could not be renewed in time');
+    if (this.standby?.contradiction !== undefined)
+      reasons.push('the journal is contradicted, and a person has to look');
+    else if (this.standby?.lease === undefined) reasons.push('another process holds the account');
+    else if (!this.standby.lease.mayAct()) reasons.push('the lease could not be renewed in time');
     else if (this.scheduler?.lastLook() === undefined) reasons.push('resuming unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
     if (this.clocks?.isWrong === true) reasons.push("this machine's clock differs from the venue's or the store's");
@@ -461,7 +392,7 @@ export class AccountService {
   readHealth(): AccountHealth {
     const reasons = [...this.findHealthProblems(), ...this.findObstacles()];
     return {
-      served: this.lease === undefined ? 'elsewhere' : 'here',
+      served: this.standby?.lease === undefined ? 'elsewhere' : 'here',
       ready: reasons.length === 0,
       reasons,
       needs_a_person: this.listUnresolved().map(({ run, why }) => ({ run, why: makePrintable(why, 500) })),
@@ -471,7 +402,7 @@ export class AccountService {
   makeGauges(): Gauges {
     return {
       account: this.account,
-      epoch: this.lease?.epoch,
+      epoch: this.standby?.lease?.epoch,
       running: () => this.scheduler?.running().length ?? 0,
       waiting: () => this.scheduler?.waiting() ?? 0,
       ready: () => this.findHealthProblems().length === 0 && this.findObstacles().length === 0,
@@ -517,8 +448,6 @@ async function refuseContradicted(
       CONTRADICTED,
     );
 }
-
-const CONTRADICTED = 'contradicted';
 
 function buildHeartbeat({ profile, secrets, clock }: Account, events: SchedulerEvents): Heartbeat | undefined {
   const address = secrets.heartbeat;

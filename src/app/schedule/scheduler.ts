@@ -14,18 +14,12 @@ import { EXIT, type ExitCode, UserError } from '../errors.ts';
 import { type ActingContext, exitAfter, type Signal } from '../process.ts';
 import { ShutdownDeadline } from '../shutdown.ts';
 import { SILENT, type Voice } from '../voice.ts';
-import {
-  AccountService,
-  type AccountServices,
-  type ServedAccount,
-  type ServiceCounts,
-  type ServiceEnd,
-  type StopCause,
-} from './account-service.ts';
+import { AccountService, type AccountServices, type ServedAccount, type ServiceCounts } from './account-service.ts';
 import { type EndpointServer, type Health, serveEndpoints } from './endpoints.ts';
 import type { SchedulerLog } from './log.ts';
 import { createMetrics, type SchedulerMetrics } from './metrics.ts';
 import { type PlannedSlot, TimetableFiles } from './runs/timetable.ts';
+import type { ServiceEnd, StopCause } from './standby.ts';
 import { Watchdog } from './watchdog.ts';
 
 const STALL_MS = 2_000;

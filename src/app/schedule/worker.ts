@@ -17,7 +17,8 @@ import { makeAccountKey } from '../account/account.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { ActingContext, EndProcess } from '../process.ts';
 import { AccountQueue } from './account-queue.ts';
-import type { AccountService, AccountServices, ServedAccount, StopCause, WaitPolicy } from './account-service.ts';
+import type { AccountService, AccountServices, ServedAccount } from './account-service.ts';
+import type { StopCause, WaitPolicy } from './standby.ts';
 
 /** A little longer than the lease of a dead holder lasts: a living holder is not waited for. */
 const WAIT_POLICY: WaitPolicy = { ms: LEASE_LIFE_MS + 5_000 };
