@@ -6,7 +6,8 @@ import { Decimal } from '../../base/decimal.ts';
 import { writeDuration } from '../../base/duration.ts';
 import { chooseDeadmanReadPauseMs, chooseKeepAliveMs, RETRY_SOONER, SWITCH_TRIES } from '../../venue/deadman.ts';
 import type { DeadmanDeclaration } from '../checked.ts';
-import { EMPTY, type Load, makeLoad, maybe, sequence, UNBOUNDED, WINDOW_MS } from './load.ts';
+import { EMPTY, type Load, makeLoad, maybe, sequence, UNBOUNDED } from './load/load.ts';
+import { WINDOW_MS } from './load/pace.ts';
 import type { PlanRows } from './rows.ts';
 import type { PlanScope } from './scope.ts';
 

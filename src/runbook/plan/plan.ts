@@ -10,15 +10,8 @@ import type { LimitRules } from '../../venue/limits/check.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { listItems } from '../expression/expression.ts';
 import { toJson } from '../values.ts';
-import {
-  countWindowTokens,
-  type DeclaredName,
-  type Figure,
-  getRange,
-  type Load,
-  type Range,
-  sequence,
-} from './load.ts';
+import { type DeclaredName, type Figure, getRange, type Load, type Range, sequence } from './load/load.ts';
+import { countWindowTokens } from './load/pace.ts';
 import type { PlanRow } from './rows.ts';
 import type { PlanContext } from './scope.ts';
 import { nameList, PlanWalk, RENEWALS } from './walk.ts';

@@ -28,17 +28,8 @@ import { listAllSteps } from './changes.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import { type Interval, multiply } from './intervals.ts';
 import type { PlannedWrite } from './limits.ts';
-import {
-  EMPTY,
-  type Figure,
-  type Load,
-  makeLoad,
-  type Range,
-  sequence,
-  together,
-  UNBOUNDED,
-  WINDOW_MS,
-} from './load.ts';
+import { EMPTY, type Figure, type Load, makeLoad, type Range, sequence, together, UNBOUNDED } from './load/load.ts';
+import { WINDOW_MS } from './load/pace.ts';
 import { PlanValues } from './plan-values.ts';
 import type { PlanRows, RequestDetails } from './rows.ts';
 import { boundTerm, type Estimating, makePlannedOrder, type PlanContext, type PlanScope } from './scope.ts';

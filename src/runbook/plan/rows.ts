@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import { PlanLimits, type PlannedDenial, type PlannedWrite } from './limits.ts';
-import type { Load } from './load.ts';
+import type { Load } from './load/load.ts';
 import type { PlanContext } from './scope.ts';
 import { Unknown } from './unknown.ts';
 

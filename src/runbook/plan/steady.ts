@@ -1,7 +1,7 @@
 /** The rate at which a runbook spends tokens whatever its inputs: what the checker holds against the rate of an account. */
 import { type EndpointName, getEndpoint } from '../../venue/catalogue.ts';
 import type { CheckedRunbook } from '../checked.ts';
-import { sumSteady } from './load.ts';
+import { sumSteady } from './load/pace.ts';
 import type { PlanContext } from './scope.ts';
 import { PlanWalk } from './walk.ts';
 

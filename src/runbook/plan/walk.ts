@@ -12,10 +12,10 @@ import { countLooks, HOLD_EVERY_MS, MOST_EXITS } from '../steps/manage.ts';
 import { findUndo } from '../steps/steps.ts';
 import { listVisibleIds } from '../steps/walk.ts';
 import type { Expr, Value } from '../values.ts';
-import { endEarly, type Once, passesOver, repeatAttempts } from './attempts.ts';
 import { forgetChanged, forgetHandled, listAllSteps, listChanged, listGrowth } from './changes.ts';
 import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
 import { PlannedFeeds } from './feeds.ts';
+import { endEarly, type Once, passesOver, repeatAttempts } from './load/attempts.ts';
 import {
   type Alternative,
   choose,
@@ -29,7 +29,7 @@ import {
   sequence,
   together,
   UNBOUNDED,
-} from './load.ts';
+} from './load/load.ts';
 import { NOT_KNOWN, nameStep, type Planned, PlannedRequests } from './requests.ts';
 import { type Bounds, PlanRows } from './rows.ts';
 import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';

@@ -1,7 +1,7 @@
 /** Counts the attempts of a step: its retries, those that its `catch` leads to, and what a failure that is passed over leaves out. */
-import { Decimal } from '../../base/decimal.ts';
-import { CATCH_RETRIES, type CheckedStep, type ErrorKind } from '../checked.ts';
-import { isVenueStep } from '../steps/steps.ts';
+import { Decimal } from '../../../base/decimal.ts';
+import { CATCH_RETRIES, type CheckedStep, type ErrorKind } from '../../checked.ts';
+import { isVenueStep } from '../../steps/steps.ts';
 import { endAnyTime, type Load, makeLoad, repeat, sequence } from './load.ts';
 
 /** One attempt of a step: its calls, and what follows them until it is done. */
