@@ -3,25 +3,23 @@
  * others. One walk follows the path without failures and lists its requests; another also walks retries, catch, on_timeout, undo,
  * on_error and lost answers, lists what they send in sections, and gives the upper bounds.
  */
-import { Decimal, formatDecimal, toCount } from '../../base/decimal.ts';
+import { Decimal, formatDecimal } from '../../base/decimal.ts';
 import { type LimitRules, tighter } from '../../venue/limits/check.ts';
 import { CATCH_RETRIES, type CheckedRunbook, type CheckedStep, type StepOf } from '../checked.ts';
 import { evaluateLimits, findBand } from '../limit-values.ts';
 import { LOOK_EVERY_MS } from '../steps/control.ts';
 import { countLooks, HOLD_EVERY_MS, MOST_EXITS } from '../steps/manage.ts';
 import { findUndo } from '../steps/steps.ts';
-import { listVisibleIds } from '../steps/walk.ts';
-import type { Expr, Value } from '../values.ts';
+import type { Value } from '../values.ts';
+import { DONE, enterBlock, type Place, PlannedBlocks } from './blocks.ts';
 import { forgetChanged, forgetHandled, listAllSteps, listChanged, listGrowth } from './changes.ts';
-import { type PlannedSwitch, PlannedSwitches } from './deadman.ts';
+import { PlannedSwitches } from './deadman.ts';
 import { PlannedFeeds } from './feeds.ts';
 import { endEarly, type Once, passesOver, repeatAttempts } from './load/attempts.ts';
 import {
   type Alternative,
   choose,
   EMPTY,
-  endAnyTime,
-  getRange,
   type Load,
   makeLoad,
   maybe,
@@ -35,14 +33,6 @@ import { type Bounds, PlanRows } from './rows.ts';
 import { type Estimating, makeLazyRecord, type PlanContext, PlanScope } from './scope.ts';
 import { KNOWN_AFTER_RUN } from './unknown.ts';
 
-/** The place of the walk: the runbook, its names, the prefix of its paths, and its deadman switch. */
-interface Place {
-  readonly runbook: CheckedRunbook;
-  readonly scope: PlanScope;
-  readonly prefix: string;
-  readonly deadman: PlannedSwitch | undefined;
-}
-
 /**
  * The most POST /jwt that one request leads to: before it is sent, and after its session was refused, each again where another
  * process has rotated the token meanwhile.
@@ -50,8 +40,6 @@ interface Place {
 export const RENEWALS = 4;
 /** Calls deeper than this are not walked: the checker refuses a ring, and no runbook is nested so deep. */
 const DEEPEST = 16;
-
-const DONE: Planned['value'] = { known: undefined };
 
 export class PlanWalk {
   readonly rows: PlanRows;
@@ -64,6 +52,7 @@ export class PlanWalk {
   private readonly switches: PlannedSwitches;
   readonly requests: PlannedRequests;
   private readonly feeds: PlannedFeeds;
+  private readonly blocks: PlannedBlocks;
   private depth = 0;
   /** The limits of the run's own runbook, tightened by the profile's. */
   rules: LimitRules = {};
@@ -86,6 +75,12 @@ export class PlanWalk {
     this.rows = rows;
     this.switches = switches;
     this.feeds = new PlannedFeeds(weighed);
+    this.blocks = new PlannedBlocks({
+      rows,
+      feeds: this.feeds,
+      hasInputs: context.inputs !== undefined,
+      walkBlock: (steps, place) => this.walkBlock(steps, place),
+    });
     this.requests = new PlannedRequests({
       context: weighed,
       rows,
@@ -269,14 +264,14 @@ export class PlanWalk {
       case 'wait_for':
         return this.planWaitFor(step, place, path);
       case 'for_each':
-        return this.planForEach(step, place);
+        return this.blocks.planForEach(step, place);
       case 'repeat':
-        return this.planRepeat(step, place);
+        return this.blocks.planRepeat(step, place);
       case 'parallel':
-        return this.planParallel(step, place, path, certain);
+        return this.blocks.planParallel(step, place, path, certain);
       case 'if':
       case 'switch':
-        return { load: this.planCases(step, place, certain), value: DONE };
+        return { load: this.blocks.planCases(step, place, certain), value: DONE };
       case 'call':
         return this.planCall(step, place, path);
       case 'approve': {
@@ -346,139 +341,6 @@ export class PlanWalk {
     return { load: repeat(load, { min: 1, max: most }, every), value: NOT_KNOWN };
   }
 
-  private planForEach(step: StepOf<'for_each'>, place: Place): Planned {
-    const { each, in: list, at: position, do: steps, collect } = step.args;
-    const items = place.scope.evaluateKnown(list);
-    if (items === undefined) {
-      const most = place.scope.countItems(list);
-      const inner = this.enterLoop(place, steps);
-      inner.scope.setUnknown(each);
-      if (position !== undefined) inner.scope.setUnknown(position);
-      const load = this.rows.withLoop(`for each ${each} in ${list.text}`, () => this.walkBlock(steps, inner));
-      if (most !== undefined && step.id !== undefined) place.scope.setLength(step.id, most);
-      return { load: this.repeatList(load, most), value: collect === undefined ? DONE : NOT_KNOWN };
-    }
-    const collected: Value[] = [];
-    const loads = items.map((item, index) => {
-      const inner = enterBlock(place);
-      inner.scope.set(each, item);
-      if (position !== undefined) inner.scope.set(position, new Decimal(index));
-      const load = this.walkBlock(steps, inner);
-      if (collect !== undefined)
-        collected.push(makeLazyRecord(collect.map(({ name, value }) => [name, inner.scope.freeze(value)])));
-      return load;
-    });
-    return { load: sequence(loads), value: { known: collect === undefined ? undefined : collected } };
-  }
-
-  /** A part that is done for each item of a list, of which only the most is known. */
-  private repeatList(load: Load, most: number | undefined): Load {
-    const all = repeat(load, { min: 0, max: most ?? Number.POSITIVE_INFINITY });
-    // Without inputs nothing is known of a list: its items count as one in a rate.
-    return most === undefined && this.context.inputs === undefined ? { ...all, ...pickRates(load) } : all;
-  }
-
-  private planRepeat(step: StepOf<'repeat'>, place: Place): Planned {
-    const { every, for: duration, max, while: condition, until, do: steps } = step.args;
-    const { scope } = place;
-    // As they are before the first round.
-    const everyMs = every === undefined ? undefined : scope.evaluateKnown(every)?.ms;
-    const lengthMs = duration === undefined ? undefined : scope.evaluateKnown(duration)?.ms;
-    const known = max === undefined ? undefined : scope.evaluateKnown(max);
-    if (lengthMs === 0 || known?.isZero()) return { load: EMPTY, value: DONE };
-    const bound = describeBound(step, scope);
-    const inner = this.enterLoop(place, steps);
-    const load = this.rows.withLoop(bound, () =>
-      sequence([
-        condition === undefined && until === undefined ? EMPTY : this.feeds.ofCondition(step, place.runbook),
-        includePause(this.walkBlock(steps, inner), every && (everyMs ?? 'unknown')),
-      ]),
-    );
-    const roundMs = Math.max(everyMs ?? 0, load.leastMs);
-    const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
-    const byCount = known?.isInteger()
-      ? toCount(known)
-      : max === undefined
-        ? Number.POSITIVE_INFINITY
-        : countMostRounds(max, scope);
-    const rounds = Math.max(0, Math.min(byTime, byCount));
-    const fixed = condition === undefined && until === undefined && duration === undefined && Number.isFinite(rounds);
-    const all = repeat(load, { min: fixed ? rounds : until === undefined ? 0 : 1, max: rounds }, everyMs);
-    // A pause or a number of rounds that depends on an input without a value proves nothing.
-    const isOpen = (every !== undefined && everyMs === undefined) || (max !== undefined && known === undefined);
-    const open = isOpen && this.context.inputs === undefined;
-    return { load: open ? { ...all, ...pickRates(load) } : all, value: DONE };
-  }
-
-  private planParallel(step: StepOf<'parallel'>, place: Place, path: string, certain: boolean): Planned {
-    const { args } = step;
-    if (args.kind === 'branches') {
-      this.rows.addNote(path, `in parallel, join ${args.join}: ${args.branches.map(({ name }) => name).join(', ')}`);
-      for (const branch of args.branches) forgetChanged(branch.do, place.scope);
-      // Of a branch that did not finish, the names are absent.
-      const sure = certain && args.join === 'all' && !passesOver(step);
-      const loads = this.rows.inBranches(() =>
-        args.branches.map((branch) => {
-          const inner = enterBlock(place);
-          const branchLoad = this.walkBlock(branch.do, inner);
-          for (const id of listVisibleIds(branch.do)) inner.scope.publish(id, place.scope, sure);
-          return branchLoad;
-        }),
-      );
-      const load = together(loads);
-      return { load: args.join === 'all' ? load : loosen(load, loads), value: DONE };
-    }
-    const items = place.scope.evaluateKnown(args.in);
-    this.rows.addNote(path, `in parallel for each ${args.each} in ${args.in.text}`);
-    forgetChanged(args.do, place.scope);
-    if (items === undefined) {
-      const most = place.scope.countItems(args.in);
-      const inner = enterBlock(place);
-      inner.scope.setUnknown(args.each);
-      const load = this.rows.inBranches(() =>
-        this.rows.withLoop(`for each ${args.each} in ${args.in.text}`, () => this.walkBlock(args.do, inner)),
-      );
-      return { load: this.repeatList(load, most), value: DONE };
-    }
-    const loads = this.rows.inBranches(() =>
-      items.map((item) => {
-        const inner = enterBlock(place);
-        inner.scope.set(args.each, item);
-        return this.walkBlock(args.do, inner);
-      }),
-    );
-    return { load: together(loads), value: DONE };
-  }
-
-  private planCases(step: StepOf<'if' | 'switch'>, place: Place, certain: boolean): Load {
-    const { cases, else: last = [] } = step.args;
-    const { scope } = place;
-    const undecided: string[] = [];
-    const alternatives: Alternative[] = [];
-    let isOver = false;
-    const take = (steps: readonly CheckedStep[], when: string | undefined, holds: boolean | undefined) => {
-      if (isOver || holds === false) {
-        for (const id of listVisibleIds(steps)) scope.set(id, undefined);
-        return;
-      }
-      const inner = enterBlock(place);
-      const load = this.rows.withCondition(when, () => this.walkBlock(steps, inner));
-      const sure = certain && alternatives.length === 0 && holds === true && !passesOver(step);
-      for (const id of listVisibleIds(steps)) inner.scope.publish(id, scope, sure);
-      alternatives.push({ load, when });
-      isOver = holds === true;
-    };
-    const otherwise = (): string | undefined =>
-      undecided.length === 0 ? undefined : `not (${undecided.join(' || ')})`;
-    for (const { when, do: steps } of cases) {
-      const holds = scope.evaluateKnown(when);
-      take(steps, holds ? otherwise() : when.text, holds);
-      if (holds === undefined) undecided.push(when.text);
-    }
-    take(last, otherwise(), true);
-    return choose(alternatives);
-  }
-
   private planCall({ args }: StepOf<'call'>, { runbook, scope }: Place, path: string): Planned {
     const callee = runbook.calls[args.runbook];
     this.rows.addNote(path, `call ${args.runbook}:`);
@@ -497,12 +359,6 @@ export class PlanWalk {
       load,
       value: { known: makeLazyRecord(callee.outputs.map(({ name, value }) => [name, inner.freeze(value)])) },
     };
-  }
-
-  /** The body of a loop: variables that it changes have another value in each round. */
-  private enterLoop(place: Place, steps: readonly CheckedStep[]): Place {
-    forgetChanged(steps, place.scope);
-    return enterBlock(place);
   }
 }
 
@@ -532,25 +388,6 @@ function makeGrowth(step: StepOf<'set'>, runbook: CheckedRunbook): Load {
   return makeLoad(Object.fromEntries(figures));
 }
 
-/** The same place, with names of its own. */
-function enterBlock(place: Place): Place {
-  return { ...place, scope: place.scope.inner() };
-}
-
-/** The most that a number of rounds can be. */
-function countMostRounds(count: Expr<Decimal>, scope: PlanScope): number {
-  const { max } = scope.bound(count);
-  return max.isFinite() ? toCount(Decimal.max(0, max.floor())) : Number.POSITIVE_INFINITY;
-}
-
-/** A round of a loop, with the pause until the next one begins: undefined without, `unknown` where only the run will know. */
-function includePause(round: Load, pauseMs: number | 'unknown' | undefined): Load {
-  if (pauseMs === undefined) return round;
-  const duration = getRange(round, 'duration');
-  const max = pauseMs === 'unknown' ? UNBOUNDED : Decimal.max(duration.max, pauseMs);
-  return { ...round, figures: new Map([...round.figures, ['duration', { ...duration, max }]]) };
-}
-
 function makePath(step: CheckedStep, { prefix }: Place): string {
   return prefix + step.path;
 }
@@ -562,19 +399,6 @@ function waitLoad(ms: number | undefined, limitMs = Number.POSITIVE_INFINITY): L
     { duration: { min: new Decimal(least), max: ms === undefined ? UNBOUNDED : new Decimal(ms) } },
     { tokens: 0, minMs: least, rate: 0 },
   );
-}
-
-/** The rates of a part that is done once. */
-function pickRates({ segments, steady }: Load): Pick<Load, 'segments' | 'steady'> {
-  return { segments, steady };
-}
-
-/** Branches of which the first one to end cancels the others: none of their figures is certain. */
-function loosen(load: Load, branches: readonly Load[]): Load {
-  return {
-    ...endAnyTime(load, Math.min(...branches.map(({ leastMs }) => leastMs))),
-    figures: new Map([...load.figures].map(([name, range]) => [name, { ...range, min: new Decimal(0) }])),
-  };
 }
 
 /** The limits around a runbook, tightened by its own. */
@@ -595,18 +419,4 @@ function tightenBounds({ limits }: CheckedRunbook, scope: PlanScope, outer: Limi
       return price === undefined ? 'open' : formatDecimal(price);
     },
   };
-}
-
-/** The bound of a loop, in words. */
-function describeBound({ args }: StepOf<'repeat'>, scope: PlanScope): string {
-  const { every, for: duration, max } = args;
-  return [
-    every === undefined ? '' : `every ${scope.format(every)}`,
-    duration === undefined ? '' : `for at most ${scope.format(duration)}`,
-    max === undefined ? '' : `at most ${scope.format(max)} times`,
-    args.while === undefined ? '' : `while ${args.while.text}`,
-    args.until === undefined ? '' : `until ${args.until.text}`,
-  ]
-    .filter((each) => each !== '')
-    .join(', ');
 }
