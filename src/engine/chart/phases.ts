@@ -6,7 +6,7 @@
 import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
 import { addsRisk } from '../../runbook/steps/risk.ts';
 import { findUndo } from '../../runbook/steps/steps.ts';
-import { walkSteps } from '../../runbook/steps/walk.ts';
+import { listAllSteps, walkSteps } from '../../runbook/steps/walk.ts';
 import {
   type Arrow,
   actorId,
@@ -229,9 +229,7 @@ function listUndoable(runbook: CheckedRunbook, steps: readonly CheckedStep[], pr
     const path = `${prefix}${step.path}`;
     const callee = step.verb === 'call' ? runbook.calls[step.args.runbook] : undefined;
     return [
-      ...(callee === undefined
-        ? []
-        : listUndoable(callee, [...callee.steps, ...callee.onError, ...callee.finally], `${path}/`)),
+      ...(callee === undefined ? [] : listUndoable(callee, listAllSteps(callee), `${path}/`)),
       ...(findUndo(step) === undefined || findUndo(step) === 'keep' ? [] : [{ step, path, prefix, runbook }]),
     ];
   });

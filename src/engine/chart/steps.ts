@@ -12,7 +12,7 @@ import {
   type StepOf,
 } from '../../runbook/checked.ts';
 import { getStepRow } from '../../runbook/steps/steps.ts';
-import { walkSteps } from '../../runbook/steps/walk.ts';
+import { listAllSteps, walkSteps } from '../../runbook/steps/walk.ts';
 import {
   type Arrow,
   actorId,
@@ -207,7 +207,7 @@ export class StepChart {
   /** The arrow of a step inside which the run can be stopped without leaving it: branches are joined, a called runbook ends. */
   private stops(step: StepOf<'parallel' | 'call'>): readonly Arrow[] {
     const inside = step.verb === 'call' ? this.calls[step.args.runbook] : undefined;
-    const steps = inside === undefined ? [step] : [...inside.steps, ...inside.onError, ...inside.finally];
+    const steps = inside === undefined ? [step] : listAllSteps(inside);
     const calls = inside?.calls ?? this.calls;
     if (!mayStop(steps, calls)) return [];
     return [
@@ -415,7 +415,7 @@ function mayStop(steps: readonly CheckedStep[], calls: CheckedRunbook['calls']):
   return [...walkSteps(steps)].some((step) => {
     if (step.verb === 'stop' || step.catch.some(({ then }) => then === 'stop')) return true;
     const callee = step.verb === 'call' ? calls[step.args.runbook] : undefined;
-    return callee !== undefined && mayStop([...callee.steps, ...callee.onError, ...callee.finally], callee.calls);
+    return callee !== undefined && mayStop(listAllSteps(callee), callee.calls);
   });
 }
 

@@ -18,7 +18,7 @@ import { FAULTY } from '../expression/compiler.ts';
 import { listPresentWhenFalse, listPresentWhenTrue, spellValue } from '../expression/expression.ts';
 import { BOOLEAN } from '../functions/typing.ts';
 import { getStepRow } from '../steps/steps.ts';
-import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
+import { listAllSteps, listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import { Duration, type Expr } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { getScalarText, readLiteralDuration } from './declarations.ts';
@@ -87,9 +87,7 @@ const SENT_ONCE: ReadonlySet<StepName> = new Set(['protect', 'manage', 'close'])
 function maySendAgain(step: CheckedStep, calls: CheckedRunbook['calls']): boolean {
   const callee = step.verb === 'call' ? calls[step.args.runbook] : undefined;
   if (callee !== undefined)
-    return [...walkSteps([...callee.steps, ...callee.onError, ...callee.finally])].every((each) =>
-      maySendAgain(each, callee.calls),
-    );
+    return [...walkSteps(listAllSteps(callee))].every((each) => maySendAgain(each, callee.calls));
   return !SENT_ONCE.has(step.verb) && (step.verb !== 'place' || step.args.onAmbiguous === 'resend');
 }
 

@@ -2,7 +2,7 @@
 import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import { findTree, listItems } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
-import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
+import { listAllSteps, listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
 import type { PlanScope } from './scope.ts';
 
@@ -16,10 +16,6 @@ export function listChanged(steps: readonly CheckedStep[]): ReadonlySet<string> 
   return new Set(
     [...walkSteps(steps)].flatMap((step) => (step.verb === 'set' ? step.args.names.map(({ name }) => name) : [])),
   );
-}
-
-export function listAllSteps({ steps, onError, finally: last }: CheckedRunbook): readonly CheckedStep[] {
-  return [...steps, ...onError, ...last];
 }
 
 /** As `forgetChanged`, for the handlers of a step: those that lead to another attempt, or to the steps after it. */

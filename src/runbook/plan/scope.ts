@@ -10,7 +10,7 @@ import type { OrderDraft } from '../../venue/order/requests.ts';
 import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { findTree } from '../expression/expression.ts';
-import { walkSteps } from '../steps/walk.ts';
+import { listAllSteps, walkSteps } from '../steps/walk.ts';
 import {
   EvaluationFailure,
   type Expr,
@@ -102,9 +102,7 @@ export class PlanScope implements Scope {
     this.amends =
       runbook === undefined
         ? (parent?.amends ?? false)
-        : [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])].some(
-            ({ verb }) => verb === 'amend',
-          );
+        : [...walkSteps(listAllSteps(runbook))].some(({ verb }) => verb === 'amend');
     this.feeds = runbook === undefined ? (parent?.feeds ?? {}) : this.makeFeeds(runbook);
   }
 

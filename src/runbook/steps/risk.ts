@@ -3,12 +3,12 @@
  * `undo`, and an `on_error` that holds one is left out when a run halts (docs/language.md, How a run ends).
  */
 import { ACCOUNT_POSITION } from '../../venue/port.ts';
-import type { CheckedRunbook, CheckedStep } from '../checked.ts';
+import type { CheckedRunbook } from '../checked.ts';
 import { bindCalls, getStepRow } from './steps.ts';
-import { walkSteps } from './walk.ts';
+import { listAllSteps, walkSteps } from './walk.ts';
 
 /** Whether one of the steps can add risk, in the blocks inside them and in the runbooks that they call too. */
-export function addsRisk(runbook: CheckedRunbook, steps = listBlocks(runbook)): boolean {
+export function addsRisk(runbook: CheckedRunbook, steps = listAllSteps(runbook)): boolean {
   const { limits, calls } = runbook;
   const isReducing = limits?.mode !== undefined && limits.mode !== 'active';
   return [...walkSteps(steps)].some((step) => {
@@ -23,7 +23,7 @@ export function addsRisk(runbook: CheckedRunbook, steps = listBlocks(runbook)): 
 
 /** Whether one of the steps places an order, in the blocks inside them and in the runbooks that they call too. */
 export function placesOrders(runbook: CheckedRunbook): boolean {
-  return [...walkSteps(listBlocks(runbook))].some((step) => {
+  return [...walkSteps(listAllSteps(runbook))].some((step) => {
     if (step.verb === 'call') {
       const callee = runbook.calls[step.args.runbook];
       return callee !== undefined && placesOrders(callee);
@@ -34,15 +34,11 @@ export function placesOrders(runbook: CheckedRunbook): boolean {
 
 /** Whether an expression reads what the account holds, in the runbooks that it calls too. */
 export function readsAccount(runbook: CheckedRunbook): boolean {
-  const read = [...walkSteps(listBlocks(runbook))].flatMap(({ feeds, ifFeeds }) => [...feeds, ...ifFeeds]);
+  const read = [...walkSteps(listAllSteps(runbook))].flatMap(({ feeds, ifFeeds }) => [...feeds, ...ifFeeds]);
   const values = [...runbook.let.map(({ value }) => value), ...runbook.vars.map(({ init }) => init)];
   return (
     read.includes(ACCOUNT_POSITION) ||
     values.some(({ reads }) => reads.includes(`feeds.${ACCOUNT_POSITION}`)) ||
     Object.values(runbook.calls).some(readsAccount)
   );
-}
-
-function listBlocks({ steps, onError, finally: last }: CheckedRunbook): readonly CheckedStep[] {
-  return [...steps, ...onError, ...last];
 }

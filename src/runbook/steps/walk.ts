@@ -1,5 +1,14 @@
 /** Walks the steps of a checked runbook, with those of the blocks inside them. */
-import type { CheckedStep } from '../checked.ts';
+import type { CheckedRunbook, CheckedStep } from '../checked.ts';
+
+/** The steps of a runbook's own blocks, without those inside them. */
+export function listAllSteps({
+  steps,
+  onError,
+  finally: last,
+}: Pick<CheckedRunbook, 'steps' | 'onError' | 'finally'>): readonly CheckedStep[] {
+  return [...steps, ...onError, ...last];
+}
 
 /** The blocks of a step's own steps, without those of its modifiers. */
 export function listInnerBlocks(step: CheckedStep): readonly (readonly CheckedStep[])[] {
