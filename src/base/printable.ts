@@ -31,6 +31,11 @@ export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
+/** The beginning of an author's text, for a message. It escapes nothing. */
+export function shorten(text: string, most = 60): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 /** A place in data, `orders[2].price`; `whole` is the name of the data itself. */
 export function formatPlace(path: readonly PropertyKey[], whole: string): string {
   if (path.length === 0) return whole;

@@ -8,6 +8,9 @@ import {
   resolveTarget,
   type Target,
 } from './model.ts';
+import { clip } from './text.ts';
+
+const LONGEST_LABEL = 60;
 
 export function renderDot(root: ChartBlock, name: string): string {
   const rendering = new Rendering(root);
@@ -93,7 +96,7 @@ class Rendering {
         : this.statesAt(at.slice(0, -1)).find(({ key }) => key === to.key);
     const head = target === undefined ? quote(makeId(at)) : this.first(target, at);
     const attributes = [
-      ...(label === undefined ? [] : [`label=${quote(clip(label))}`]),
+      ...(label === undefined ? [] : [`label=${quote(clip(label, LONGEST_LABEL))}`]),
       ...(isCompound(target) ? [`lhead=${quote(`cluster_${makeId(at)}`)}`] : []),
       ...(isCompound(state) ? [`ltail=${quote(`cluster_${makeId(path)}`)}`] : []),
     ];
@@ -152,11 +155,6 @@ function isCompound(state: ChartState | undefined): boolean {
 
 function makeId(path: readonly string[]): string {
   return path.join('/');
-}
-
-function clip(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= 60 ? line : `${line.slice(0, 59)}…`;
 }
 
 /** Quotes a text for Graphviz, in which only the quote and the backslash are special. */

@@ -8,17 +8,18 @@ import { Duration, durationText, formatTime, Time } from '../../runbook/values.t
 export type ChartJson = string | number | boolean | readonly ChartJson[] | { readonly [key: string]: ChartJson };
 
 /** Long enough to recognise an expression, short enough for a box. */
-const LONGEST = 70;
+const LONGEST_TITLE = 70;
 
 export function formatStepTitle(step: CheckedStep): string {
-  const main = clip(describeSubject(step));
+  const main = clip(describeSubject(step), LONGEST_TITLE);
   const title = main === '' ? step.verb : `${step.verb} ${main}`;
   return step.id === undefined ? title : `${step.id}: ${title}`;
 }
 
-function clip(text: string): string {
+/** A text as one line of at most so many characters. */
+export function clip(text: string, longest: number): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1)}…`;
+  return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`;
 }
 
 /** Formats arguments: expressions as their text, literals as they are. Lists of steps are left out, because they are drawn. */

@@ -3,10 +3,10 @@
  * the token rate, and unused names (language.md, Checks 5). Facts about a single field are reported where the field is read.
  */
 import { findPosition, type Span } from '../../base/diagnostic.ts';
+import { shorten } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, FeedDeclaration, StepOf } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
-import { shorten } from '../expression/analysis-faults.ts';
 import { findOrigin, listFieldsRead, listParsed } from '../expression/expression.ts';
 import { listFillReads } from '../flow/conditions.ts';
 import { findLeaks } from '../flow/leaks.ts';

@@ -4,9 +4,9 @@
  */
 import { countDigits, type Decimal, MOST_DIGITS } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
+import { shorten } from '../../base/printable.ts';
 import type { StepName } from '../checked.ts';
 import type { Node } from '../document/nodes.ts';
-import { shorten } from '../expression/analysis-faults.ts';
 import { listParsed } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
 import { listParts, MACROS } from '../expression/tree.ts';

@@ -6,6 +6,7 @@
  */
 import { Composer, type CST, type Document, isMap, isScalar, isSeq, type ParsedNode, Parser, type Scalar } from 'yaml';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { shorten } from '../../base/printable.ts';
 import { makeFinding } from '../codes/codes.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { findForbiddenInFile, findForbiddenInText, findOddBlank } from './characters.ts';
@@ -111,16 +112,16 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
     const span = { start: token.offset, end: token.offset + ('source' in token ? token.source.length : 1) };
     switch (token.type) {
       case 'directive':
-        found.add('yaml-directive', span, `the directive ${shorten(token.source)}`);
+        found.add('yaml-directive', span, `the directive ${shortenLine(token.source)}`);
         break;
       case 'anchor':
-        found.add('yaml-anchor', span, `the anchor ${shorten(token.source)}`);
+        found.add('yaml-anchor', span, `the anchor ${shortenLine(token.source)}`);
         break;
       case 'alias':
         found.add(
           'yaml-alias',
           span,
-          `the alias ${shorten(token.source)}`,
+          `the alias ${shortenLine(token.source)}`,
           /^\*[\w-]+$/.test(token.source) ? undefined : 'Put a text that begins with * in quotes.',
         );
         break;
@@ -128,7 +129,7 @@ function inspectTokens(tokens: readonly CST.Token[], limits: DocumentLimits, fou
         found.add(
           'yaml-tag',
           span,
-          `the tag ${shorten(token.source)}`,
+          `the tag ${shortenLine(token.source)}`,
           /[.(]/.test(token.source) ? 'Put an expression that begins with ! in quotes.' : undefined,
         );
         break;
@@ -238,7 +239,7 @@ class Conversion {
         span: { start: key.span.start, end: Math.max(key.span.end, value.span.end) },
       };
       if (index.has(key.text)) {
-        this.found.add('yaml-duplicate-key', key.span, `the key "${shorten(key.text)}" occurs a second time`);
+        this.found.add('yaml-duplicate-key', key.span, `the key "${shortenLine(key.text)}" occurs a second time`);
         continue;
       }
       index.set(key.text, entry);
@@ -274,7 +275,7 @@ class Conversion {
     if (cut === undefined) return undefined;
     const { span, pieces } = cut;
     const text = this.source.text.slice(span.start, span.end);
-    const message = `inside {…} and […] the comma ends a value without quotes: ${shorten(text)}`;
+    const message = `inside {…} and […] the comma ends a value without quotes: ${shortenLine(text)}`;
     this.found.add('yaml-comma', span, message, suggestQuotes(before, text));
     const offset = (at: number): number => span.start + Math.max(0, Math.min(at, text.length));
     return { node: { kind: 'scalar', span, text, style: 'plain', type: 'text', offset }, pieces };
@@ -301,7 +302,7 @@ class Conversion {
     else if (FORBIDDEN_KEYS.has(text)) this.found.add('yaml-forbidden-key', span, `the key ${text}`);
     else if (plain && text === '') this.found.add('yaml-complex-key', span, 'a key that is empty');
     else if (plain && isOddKey(text))
-      this.found.add('yaml-key-form', span, `the key ${shorten(text)} reads as something other than a text`);
+      this.found.add('yaml-key-form', span, `the key ${shortenLine(text)} reads as something other than a text`);
     else {
       this.inspectText(
         text,
@@ -377,7 +378,6 @@ function endAt(span: Span, last: { readonly span: Span } | undefined): Span {
   return last === undefined ? span : { start: span.start, end: last.span.end };
 }
 
-function shorten(text: string): string {
-  const line = text.split('\n', 1)[0] ?? '';
-  return line.length > 40 ? `${line.slice(0, 40)}…` : line;
+function shortenLine(text: string): string {
+  return shorten(text.split('\n', 1)[0] ?? '', 40);
 }

@@ -3,6 +3,7 @@
  * that look like a number or a boolean; a value that only some of them read so is refused with a code of its own.
  */
 import { parseAuthoredDecimal } from '../../base/decimal.ts';
+import { shorten } from '../../base/printable.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 
 export type PlainType = 'text' | 'number' | 'boolean' | 'null';
@@ -38,17 +39,13 @@ export function readPlainScalar(text: string, nulls: 'refused' | 'kept'): PlainS
     fault: long
       ? {
           code: 'yaml-number-too-long',
-          message: `the number ${shorten(text)} has more than 36 digits, or 18 after the point`,
+          message: `the number ${shorten(text, 40)} has more than 36 digits, or 18 after the point`,
         }
-      : { code: 'yaml-number-form', message: `the number ${shorten(text)} is not written as a plain decimal` },
+      : { code: 'yaml-number-form', message: `the number ${shorten(text, 40)} is not written as a plain decimal` },
   };
 }
 
 /** Whether a key without quotes can be read as something other than a text. */
 export function isOddKey(text: string): boolean {
   return [NULL, BOOLEAN, ODD_BOOLEAN, NUMBER_LIKE].some((form) => form.test(text));
-}
-
-function shorten(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

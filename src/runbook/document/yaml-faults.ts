@@ -3,6 +3,7 @@
  * first is reported, at the character that has to change, and every other value that lacks its quotes.
  */
 import type { Span } from '../../base/diagnostic.ts';
+import { shorten } from '../../base/printable.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { findOddBlank, formatCodePoint } from './characters.ts';
 
@@ -296,7 +297,7 @@ function describeKeyless(text: string, start: number, fault: MakeFault): YamlFau
     };
   const written = line.text.slice(start - line.start).trimEnd();
   const span = { start, end: start + Math.max(1, written.length) };
-  const message = `"${written.length > 60 ? `${written.slice(0, 60)}…` : written}" is not a key with a value`;
+  const message = `"${shorten(written)}" is not a key with a value`;
   const glued = /^(\w+):(\S.*)$/.exec(written);
   if (glued !== null) return fault(span, message, `Put a space after the colon: ${glued[1]}: ${glued[2]}`);
   const measureIndentation = (each: string): number => each.length - each.trimStart().length;

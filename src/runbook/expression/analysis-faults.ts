@@ -3,6 +3,7 @@
  * probably meant.
  */
 import type { Span } from '../../base/diagnostic.ts';
+import { shorten } from '../../base/printable.ts';
 import { ORDER_STATUSES, ORDER_TYPES, SIDES, TIMES_IN_FORCE } from '../../venue/records.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 import { suggestWord } from '../foreign-words.ts';
@@ -139,8 +140,4 @@ export abstract class AnalysisFaults {
     });
     return undefined;
   }
-}
-
-export function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -9,6 +9,7 @@
 import { type Decimal, parseAuthoredDecimal, toCount } from '../../base/decimal.ts';
 import type { Span } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
+import { shorten } from '../../base/printable.ts';
 import { COST, evaluateIn, type Frame, type Run, spend, spendOnText } from '../functions/evaluation.ts';
 import { FUNCTIONS, findFunction, isZone } from '../functions/functions.ts';
 import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation, costOf } from '../functions/operators.ts';
@@ -16,7 +17,7 @@ import { applyFunction, describeArity, impliesMarket, type Match, matchCall } fr
 import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
 import { BOOLEAN, findUnit, formatType, INTEGER, NUMBER, TEXT } from '../functions/typing.ts';
 import { EvaluationFailure, NOWHERE, type Value, type ValueType } from '../values.ts';
-import { AnalysisFaults, shorten } from './analysis-faults.ts';
+import { AnalysisFaults } from './analysis-faults.ts';
 import type { TypeEnv } from './environment.ts';
 import { MAX_DEPTH, type SyntaxNode } from './syntax.ts';
 import { MACROS } from './tree.ts';

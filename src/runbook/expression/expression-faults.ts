@@ -3,6 +3,7 @@
  * habits from other languages have messages of their own.
  */
 import type { Span } from '../../base/diagnostic.ts';
+import { shorten } from '../../base/printable.ts';
 import { formatCodePoint, toOrdinary } from '../document/characters.ts';
 
 /** An error of the parser: its message, and the range where it stopped. */
@@ -154,7 +155,7 @@ function describeUnit(before: string): string | undefined {
 
 function describePlainly(text: string, { summary, span }: ParserStop): ExpressionFault {
   const found = text.slice(span.start, span.end).trim();
-  const where = found === '' ? 'its end' : found.length > 40 ? `${found.slice(0, 40)}…` : found;
+  const where = found === '' ? 'its end' : shorten(found, 40);
   return /^Reserved identifier/.test(summary)
     ? { span, message: `${where} is a keyword of expressions, not a name`, hint: 'Use another name.' }
     : { span, message: `the expression cannot be read at ${where}` };

@@ -6,6 +6,7 @@ import { isLosslessNumber, parse } from 'lossless-json';
 import { type Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { writeDuration } from '../../base/duration.ts';
+import { shorten } from '../../base/printable.ts';
 import { loadLuxon } from '../calendar.ts';
 import { makeFinding } from '../codes/codes.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
@@ -235,7 +236,7 @@ function refuseForm(typeText: string, text: string, wanted: string): Reading<nev
 }
 
 function quote(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  return JSON.stringify(shorten(text));
 }
 
 function readNode(

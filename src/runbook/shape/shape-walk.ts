@@ -4,6 +4,7 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
+import { shorten } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { type CheckCode, makeFinding } from '../codes/codes.ts';
 import { isScalar, type ListNode, type MapNode, type Node, type ScalarNode } from '../document/nodes.ts';
@@ -17,7 +18,6 @@ import {
   formatOneOf,
   quote,
   SPELLINGS,
-  shorten,
   suggestForBraces,
   suggestName,
   suggestUnit,

@@ -1,6 +1,7 @@
 /**
  * Texts for messages about shapes: what a shape accepts, what was found instead, and what was probably meant.
  */
+import { shorten } from '../../base/printable.ts';
 import { isScalar, type Node, type ScalarNode } from '../document/nodes.ts';
 import type { FieldsShape, Shape } from '../shapes.ts';
 import type { ValueType } from '../values.ts';
@@ -86,10 +87,6 @@ export function describe(node: Node): string {
 
 export function quote(text: string): string {
   return `"${shorten(text)}"`;
-}
-
-export function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 export function formatOneOf(values: readonly string[]): string {
