@@ -23,6 +23,7 @@ import type { StateFolder } from '../state.ts';
 import { asUserError, requireReadable } from '../system-errors.ts';
 import type { Voice } from '../voice.ts';
 import { listArchives } from './archives.ts';
+import { findRun } from './find-run.ts';
 import { listStorePlaces } from './known-stores.ts';
 import { accessStore, isThere, locateFolder, type StorePlace } from './location.ts';
 
@@ -80,6 +81,15 @@ export async function withRuns<T>(reviewed: Reviewed, read: (store: JournalReade
   const outcome = await withJournal(reviewed, async (store) => ({ value: await read(store) }));
   if (outcome === undefined) throw new UserError(describeNoRuns(reviewed.state));
   return outcome.value;
+}
+
+/** The same with one run, as a person names it. */
+export async function withRun<T>(
+  reviewed: Reviewed,
+  name: string,
+  read: (store: JournalReader, run: RunRow) => Promise<T>,
+): Promise<T> {
+  return withRuns(reviewed, async (store) => read(store, await findRun(store, name)));
 }
 
 export function describeNoRuns(state: StateFolder): string {

@@ -1,7 +1,6 @@
 /** `runbook audit budget`: shows the tokens that a run used, over time and by endpoint. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { withRuns } from '../../app/stores/review.ts';
+import { withRun } from '../../app/stores/review.ts';
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import { type BudgetBucket, type BudgetDocument, BudgetFold } from '../../report/folds/budget.ts';
@@ -13,8 +12,7 @@ import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 export async function showBudget({ run: name }: Given<'audit budget'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
-  return withRuns(review, async (store) => {
-    const run = await findRun(store, name);
+  return withRun(review, name, async (store, run) => {
     const document = (await foldEntries(store, run.run, new BudgetFold())).document();
     terminal.answer(document, () => formatBudget(document, run.startedAt, terminal));
     return EXIT.done;

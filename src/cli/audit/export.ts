@@ -2,8 +2,7 @@
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readKillsOfRun } from '../../app/kill/kill-records.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { type Reviewed, readAnchorFiles, withRuns } from '../../app/stores/review.ts';
+import { type Reviewed, readAnchorFiles, withRun } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { foldEntries, readEntries, readFirstEntry, readStoredEntries } from '../../journal/reading.ts';
 import type { JournalReader, RunRow } from '../../journal/store.ts';
@@ -22,8 +21,7 @@ export async function exportRun(given: Given<'audit export'>, review: Invocation
   const { format } = given;
   if (given.table !== undefined && format !== 'csv') throw new UserError('--table belongs to --format csv');
   const table = readTableOption(given.table);
-  return withRuns(review, async (store) => {
-    const row = await findRun(store, given.run);
+  return withRun(review, given.run, async (store, row) => {
     const { run } = row;
     const anchors = readAnchorFiles(review, { run }).flatMap((file) => file.anchors);
     const pieces = exportAs(store, row, { format, table, anchors, reviewed: review });

@@ -1,7 +1,6 @@
 /** `runbook audit fills`: shows the fills of a run, one by one and summed by market and side. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { withRuns } from '../../app/stores/review.ts';
+import { withRun } from '../../app/stores/review.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import { type FillsDocument, summarizeFills } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
@@ -13,8 +12,7 @@ import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 
 export async function showFills({ run: name }: Given<'audit fills'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
-  return withRuns(review, async (store) => {
-    const run = await findRun(store, name);
+  return withRun(review, name, async (store, run) => {
     const document = summarizeFills((await foldEntries(store, run.run, new OrderFold())).orders());
     terminal.answer(document, () =>
       document.fills.length === 0 ? `nothing traded in run ${formatText(run.run)}` : formatFills(document, terminal),

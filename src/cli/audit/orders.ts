@@ -1,7 +1,6 @@
 /** `runbook audit orders`: shows the orders of a run and, with `--history`, every transition of each. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { withRuns } from '../../app/stores/review.ts';
+import { withRun } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
@@ -15,8 +14,7 @@ import { formatQuoteNote } from './fills.ts';
 
 export async function showOrders({ run: name, history }: Given<'audit orders'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
-  return withRuns(review, async (store) => {
-    const run = await findRun(store, name);
+  return withRun(review, name, async (store, run) => {
     const orders = (await foldEntries(store, run.run, new OrderFold())).histories();
     terminal.answer({ orders }, () => {
       if (orders.length === 0) return `run ${formatText(run.run)} has no orders`;

@@ -7,8 +7,7 @@ import { type Account, openAccount } from '../../app/account/account.ts';
 import { sendOnce } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readRecordedProfile } from '../../app/run/first-entry.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { withRuns } from '../../app/stores/review.ts';
+import { withRun } from '../../app/stores/review.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { foldEntries, readFirstEntry } from '../../journal/reading.ts';
@@ -29,8 +28,7 @@ const MARGIN_MS = 3_600_000;
 
 export async function reconcileRun({ run: name }: Given<'audit reconcile'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
-  const { run, first, orders } = await withRuns(review, async (store) => {
-    const run = await findRun(store, name);
+  const { run, first, orders } = await withRun(review, name, async (store, run) => {
     const first = await readFirstEntry(store, run.run);
     return { run, first, orders: (await foldEntries(store, run.run, new OrderFold())).orders() };
   });

@@ -8,8 +8,7 @@ import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { inputValues, loadPinned } from '../../app/files/load.ts';
 import { refuseOlderVersion } from '../../app/run/first-entry.ts';
 import { type Replayed, replayStoredRun } from '../../app/run/virtual-run.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { readAnchorFiles, withRuns } from '../../app/stores/review.ts';
+import { readAnchorFiles, withRun } from '../../app/stores/review.ts';
 import { ENGINE_VERSION } from '../../app/version.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -26,10 +25,10 @@ import type { Output } from '../terminal/output.ts';
 /** Exits with 1 and the first difference when this version's engine does not do the same. */
 export async function replay({ run: name }: Given<'replay'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal } = invocation;
-  const { run, played, divergence } = await withRuns(invocation, async (store) => {
-    const found = await findRun(store, name);
-    return { run: found.run, ...(await executeAgain(store, found.run, terminal)) };
-  });
+  const { run, played, divergence } = await withRun(invocation, name, async (store, row) => ({
+    run: row.run,
+    ...(await executeAgain(store, row.run, terminal)),
+  }));
   if (divergence === undefined) {
     const { all } = countPlayed(played);
     terminal.answer(
@@ -74,8 +73,7 @@ interface Proof {
 
 export async function proveRun({ run: name }: Given<'audit replay'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
-  const { run, verdict, again, ended, divergence, decision } = await withRuns(review, async (store) => {
-    const { run } = await findRun(store, name);
+  const { run, verdict, again, ended, divergence, decision } = await withRun(review, name, async (store, { run }) => {
     const anchors = readAnchorFiles(review, { run }).flatMap((file) => file.anchors);
     const verdict = await verifyRun(store, run, anchors);
     const again = await executeAgain(store, run, terminal);

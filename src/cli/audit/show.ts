@@ -2,9 +2,8 @@
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { findOrder, type NamedOrder } from '../../app/stores/find-order.ts';
-import { findRun } from '../../app/stores/find-run.ts';
 import { isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
-import { withRuns } from '../../app/stores/review.ts';
+import { withRun } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { escapeUnprintable, makePrintable } from '../../base/printable.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -27,8 +26,7 @@ export async function showRun(options: Given<'audit show'>, review: Invocation):
   const { terminal } = review;
   const kinds = readKindsOption(options.kind);
   const depth = options.depth === undefined ? undefined : readWholeOption('--depth', options.depth);
-  return withRuns(review, async (store) => {
-    const run = await findRun(store, options.run);
+  return withRun(review, options.run, async (store, run) => {
     if (options.entry !== undefined) return showEntry(store, run, options.entry, terminal);
     if (options.why !== undefined) return explainStep(store, run, options.why, terminal);
     const since = options.since === undefined ? undefined : readSinceOption(options.since, run.startedAt);

@@ -5,8 +5,7 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import { readKillsOfRun } from '../../app/kill/kill-records.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { readAnchorFiles, withRuns } from '../../app/stores/review.ts';
+import { readAnchorFiles, withRun } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatOffset } from '../../base/format.ts';
 import { foldEntries, readFirstEntry } from '../../journal/reading.ts';
@@ -24,8 +23,7 @@ import { OUTCOME_STYLE } from './list.ts';
 export async function summarise({ run: name, key }: Given<'audit summary'>, review: Invocation): Promise<ExitCode> {
   const { terminal } = review;
   const publicKey = key === undefined ? undefined : readText(key, 'public key');
-  return withRuns(review, async (store) => {
-    const row = await findRun(store, name);
+  return withRun(review, name, async (store, row) => {
     const { run } = row;
     const anchors = readAnchorFiles(review, { run, publicKey }).flatMap((file) => file.anchors);
     const verdict = await verifyRun(store, run, anchors);

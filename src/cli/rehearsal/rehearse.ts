@@ -10,8 +10,7 @@ import { readAnswers } from '../../app/rehearsal/answers.ts';
 import { type PastMarket, PastMarketFold } from '../../app/rehearsal/past-market.ts';
 import { makeRunName } from '../../app/run/first-entry.ts';
 import { dryRun } from '../../app/run/virtual-run.ts';
-import { findRun } from '../../app/stores/find-run.ts';
-import { withRuns } from '../../app/stores/review.ts';
+import { withRun } from '../../app/stores/review.ts';
 import { SILENT } from '../../app/voice.ts';
 import { decimal } from '../../base/decimal.ts';
 import { formatSpan, formatTable } from '../../base/format.ts';
@@ -40,8 +39,7 @@ interface Rehearsed {
 export async function rehearseRun(options: Given<'rehearse'>, invocation: Invocation): Promise<ExitCode> {
   const { terminal, state } = invocation;
   const changed = loadRunbook(options.with, terminal);
-  return withRuns(invocation, async (journal) => {
-    const { run } = await findRun(journal, options.run);
+  return withRun(invocation, options.run, async (journal, { run }) => {
     const [past, known] = [new PastMarketFold(), new RunOutlineFold()];
     for await (const entry of readEntries(journal, run)) {
       past.apply(entry);
