@@ -3,7 +3,7 @@
  * runs left, for limits and expressions, and their late orders. What could not be read is asked for again while the run goes on.
  */
 import type { DataOf, Entry } from '../../journal/entry.ts';
-import { StoreError } from '../../journal/store.ts';
+import { ignoreStore } from '../../journal/store.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { placesOrders, readsAccount } from '../../runbook/steps/risk.ts';
 import { findContradiction } from '../account/anchoring.ts';
@@ -168,14 +168,9 @@ export class RunReconciliation {
     const depends = read !== undefined || this.wasDenied || ledger.unknown !== undefined || this.unread !== undefined;
     if (depends && clock.now() >= this.recountAt) {
       this.recountAt = clock.now() + RECOUNT_EVERY_MS;
-      await takeRows(nameLedger(account), ledger).catch(passStoreError);
+      await takeRows(nameLedger(account), ledger).catch(ignoreStore);
     }
     // A person may have stated it meanwhile.
     return this.unread === undefined || (ledger.findStatedAt(read ?? '') ?? 0) > this.unread.since;
   }
-}
-
-/** What the store does not show now is asked for again. */
-export function passStoreError(error: unknown): void {
-  if (!(error instanceof StoreError)) throw error;
 }

@@ -17,7 +17,7 @@ import type { Entry, EntryOf } from '../../journal/entry.ts';
 import { foldEntries, readFirstEntry, readStoredEntries } from '../../journal/reading.ts';
 import { appendHeldLines } from '../../journal/rounds/held-lines.ts';
 import { listKills, recognizeKills } from '../../journal/shared/account-guard.ts';
-import { type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
+import { ignoreStore, type JournalReader, type RunRow, StoreError } from '../../journal/store.ts';
 import { fromStore, type ReportSource } from '../../report/export/run-report.ts';
 import type { Residual } from '../../report/folds/residual.ts';
 import { RunOutlineFold, type RunProgress } from '../../report/folds/run.ts';
@@ -29,7 +29,7 @@ import { RunNotifier, reportAlarm, type Subject } from '../account/notifications
 import { EXIT, HAS_ENDED, UserError } from '../errors.ts';
 import { formatInputs, inputValues, type LoadedRunbook, loadPinned } from '../files/load.ts';
 import { readReleases } from '../reconciliation/ledger-settling.ts';
-import { passStoreError, RunReconciliation } from '../reconciliation/run-reconciliation.ts';
+import { RunReconciliation } from '../reconciliation/run-reconciliation.ts';
 import { buildStartedData, describeProcess, makeSetup, type Origin, refuseOlderVersion } from './first-entry.ts';
 import {
   type Bars,
@@ -354,7 +354,7 @@ export class LiveRun {
       await this.readCommands();
       // The account may be closed behind a run that has ended.
       void this.reconciliation.settleAgain().catch((error: unknown) => {
-        if (!this.over) passStoreError(error);
+        if (!this.over) ignoreStore(error);
       });
       store.check();
       if (!this.over) timer = account.clock.after(LOOK_EVERY_MS, () => void check());
