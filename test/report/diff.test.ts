@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
-import { diffRuns, findFieldDifferences, LEARNED, RunComparison } from '../../src/report/compare/diff.ts';
+import { type DiffDocument, findFieldDifferences, LEARNED, RunComparison } from '../../src/report/compare/diff.ts';
 import { startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
+
+/** Applies the runs side by side. */
+function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffDocument {
+  const comparison = new RunComparison();
+  for (const entry of left) comparison.left.learn(entry);
+  for (const entry of right) comparison.right.learn(entry);
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1)
+    comparison.apply(left[index], right[index]);
+  return comparison.document();
+}
 
 /** A run that reads a feed and decides whether to place an order; the order's ids depend on the run. */
 async function quoting({
@@ -45,7 +55,7 @@ async function quoting({
   return script.entries;
 }
 
-describe('diffRuns', () => {
+describe('the comparison of two runs', () => {
   it('ignores ids that follow from a run’s name, times, and the order of concurrent entries', async () => {
     const document = diffRuns(
       await quoting({ mid: '101', id: '11' }),

@@ -69,16 +69,6 @@ export interface DiffDocument {
   readonly differences: readonly Difference[];
 }
 
-/** Throws StoreError `damaged` if either does not begin with `run.started`. */
-export function diffRuns(left: readonly Entry[], right: readonly Entry[]): DiffDocument {
-  const comparison = new RunComparison();
-  for (const entry of left) comparison.left.learn(entry);
-  for (const entry of right) comparison.right.learn(entry);
-  for (let index = 0; index < Math.max(left.length, right.length); index += 1)
-    comparison.apply(left[index], right[index]);
-  return comparison.document();
-}
-
 /** A run in a journal. */
 export interface StoredRun {
   readonly store: Pick<JournalReader, 'read' | 'accountRows'>;
@@ -90,7 +80,10 @@ export interface ComparedUntil {
   readonly until?: { readonly left?: number; readonly right?: number };
 }
 
-/** The same of stored runs, which are read side by side; until both have ended, or more than `most` are held that differ. */
+/**
+ * Compares stored runs, which are read side by side; until both have ended, or more than `most` are held that differ. Throws StoreError
+ * `damaged` if either does not begin with `run.started`.
+ */
 export async function readDiff(
   left: StoredRun,
   right: StoredRun,
@@ -118,7 +111,7 @@ function listNumbers(left: IteratorResult<Entry>, right: IteratorResult<Entry>):
 }
 
 /**
- * The same, entry by entry, of runs that are not in memory: first each learns its entries, then they are applied, of both runs side by
+ * Compares runs entry by entry, which need not be in memory: first each learns its entries, then they are applied, of both runs side by
  * side. What both have alike is forgotten.
  */
 export class RunComparison {
