@@ -23,8 +23,8 @@ import { suggestWord } from '../foreign-words.ts';
 import { makeRecordType } from '../functions/records.ts';
 import { isMarket } from '../functions/term.ts';
 import { getElementWord, holdsOrders, TYPE_WORDS, VARIABLE_WORDS } from '../functions/type-words.ts';
-import { DURATION, MARKET, NUMBER, PRICE, SIDE, TEXT } from '../functions/typing.ts';
-import { Duration, type Expr, NotKnown, type RecordValue, type Value, type ValueType } from '../values.ts';
+import { DURATION, MARKET, NUMBER, PRICE, SIDE, TEXT, TIME } from '../functions/typing.ts';
+import { Duration, type Expr, NotKnown, type RecordValue, type Time, type Value, type ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { compareValues, findViolation, formatValue, getElementType, isOrdered } from './inputs.ts';
 
@@ -408,12 +408,17 @@ function readType(checking: Checking, node: Node, words = TYPE_WORDS): Typed | u
   return type && { type, typeText: at.text.trim() };
 }
 
-export function readLiteralDuration(checking: Checking, node: Node | undefined): Duration | undefined {
-  if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
-  const { value, diagnostics } = readLiteral(DURATION, 'duration', node, checking.source);
-  checking.add(diagnostics);
-  return value as Duration | undefined;
-}
+const makeLiteralReader =
+  <T extends Value>(type: ValueType, word: string) =>
+  (checking: Checking, node: Node | undefined): T | undefined => {
+    if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
+    const { value, diagnostics } = readLiteral(type, word, node, checking.source);
+    checking.add(diagnostics);
+    return value as T | undefined;
+  };
+
+export const readLiteralDuration = makeLiteralReader<Duration>(DURATION, 'duration');
+export const readLiteralTime = makeLiteralReader<Time>(TIME, 'time');
 
 export function getScalarText(node: Node | undefined): string | undefined {
   return node?.kind === 'scalar' ? node.text : undefined;

@@ -7,10 +7,9 @@ import { loadCroner, loadLuxon } from '../calendar.ts';
 import type { InputDeclaration, ScheduleDeclaration } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { readLiteral } from '../expression/expression.ts';
-import { TIME } from '../functions/typing.ts';
-import { Duration, type Time, type Value } from '../values.ts';
+import { Duration, type Value } from '../values.ts';
 import type { Checking } from './checking.ts';
-import { getScalarText, readLiteralDuration } from './declarations.ts';
+import { getScalarText, readLiteralDuration, readLiteralTime } from './declarations.ts';
 import { describeUnknownInput, findViolation, formatValue } from './inputs.ts';
 
 /** A minute covers a busy engine; an engine that was down for longer needs a misfire policy chosen by the author. */
@@ -41,8 +40,8 @@ function checkSlot(
   inputs: readonly InputDeclaration[],
   runbook: string,
 ): ScheduleDeclaration | undefined {
-  const from = readTimeField(checking, node.get('from'));
-  const to = readTimeField(checking, node.get('to'));
+  const from = readLiteralTime(checking, node.get('from'));
+  const to = readLiteralTime(checking, node.get('to'));
   if (from !== undefined && to !== undefined && from.us >= to.us)
     checking.report(
       node.get('to') ?? node,
@@ -104,7 +103,7 @@ function readWhen(
       checking.report(every, 'schedule-every', `every must be at least 1s, found ${formatValue(length)}`);
     return length && { kind: 'every', every: length };
   }
-  const at = readTimeField(checking, node.get('at'));
+  const at = readLiteralTime(checking, node.get('at'));
   return at && { kind: 'at', at, ...omitUndefined({ tz: zone }) };
 }
 
@@ -181,11 +180,4 @@ function readInputValues(
         `the schedule gives no value to the input ${input.name} (${input.typeText}), which has no default`,
       );
   return values;
-}
-
-function readTimeField(checking: Checking, node: Node | undefined): Time | undefined {
-  if (node === undefined || checking.compiler.isFaulty(node)) return undefined;
-  const { value, diagnostics } = readLiteral(TIME, 'time', node, checking.source);
-  checking.add(diagnostics);
-  return value as Time | undefined;
 }
