@@ -94,7 +94,7 @@ export class Anchorer {
   constructor(writer: JournalWriter, options: AnchorerOptions) {
     this.writer = writer;
     this.options = options;
-    this.key = options.key === undefined ? undefined : readSigningKey(options.key);
+    this.key = options.key === undefined ? undefined : requireEd25519(createPrivateKey(options.key));
     this.everyOrderEvents = options.everyOrderEvents ?? 10;
     this.everyMs = options.everyMs === undefined ? 60_000 : options.everyMs;
     this.anchoredSeq = writer.storedHead.seq;
@@ -257,7 +257,7 @@ export function sortAnchors(lines: readonly string[], { publicKey, run }: Wanted
   const unreadable: number[] = [];
   const changed: number[] = [];
   const unsigned: number[] = [];
-  const key = publicKey === undefined ? undefined : readVerifyingKey(publicKey);
+  const key = publicKey === undefined ? undefined : requireEd25519(createPublicKey(publicKey));
   for (const [index, line] of lines.entries()) {
     if (line === '') continue;
     const anchor = parseAnchor(line);
@@ -363,15 +363,7 @@ export function isSigningKey(pem: string): boolean {
   }
 }
 
-function readSigningKey(pem: string): KeyObject {
-  const key = createPrivateKey(pem);
-  if (key.asymmetricKeyType !== 'ed25519')
-    throw new Error(`anchors are signed with an Ed25519 key, found ${key.asymmetricKeyType}`);
-  return key;
-}
-
-function readVerifyingKey(pem: string): KeyObject {
-  const key = createPublicKey(pem);
+function requireEd25519(key: KeyObject): KeyObject {
   if (key.asymmetricKeyType !== 'ed25519')
     throw new Error(`anchors are signed with an Ed25519 key, found ${key.asymmetricKeyType}`);
   return key;
