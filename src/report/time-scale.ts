@@ -6,7 +6,6 @@
 interface TimeScale {
   x(at: number): number;
   at(x: number): number;
-  readonly perPixel: number;
 }
 
 /** Times in ms, `width` in pixels. An empty span counts as 1 ms. */
@@ -15,7 +14,6 @@ export function createTimeScale(from: number, until: number, width: number): Tim
   return {
     x: (at) => ((at - from) / span) * width,
     at: (x) => from + (x / Math.max(width, 1)) * span,
-    perPixel: span / Math.max(width, 1),
   };
 }
 

@@ -23,8 +23,8 @@ export type Origin = Pick<DataOf<'run.started'>, 'trigger' | 'by' | 'plan' | 'bo
 type Started = DataOf<'run.started'>;
 
 /** Sorts by start time, contains the runbook's name, and is not guessable: `20260105T080000123-bracket-entry-3f9a0c1b2d`. */
-export function makeRunName(runbook: string, now = Date.now()): string {
-  const stamp = new Date(now).toISOString().replace(/[-:.Z]/g, '');
+export function makeRunName(runbook: string): string {
+  const stamp = new Date().toISOString().replace(/[-:.Z]/g, '');
   return `${stamp}-${runbook.slice(0, 40)}-${randomBytes(5).toString('hex')}`;
 }
 

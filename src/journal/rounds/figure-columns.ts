@@ -225,12 +225,8 @@ export function unpackColumn(column: Json, starts: readonly number[], rounds: nu
 }
 
 /** The same of a column that holds whole numbers alone. */
-export function unpackNumbers(
-  column: Json | undefined,
-  rounds: number,
-  starts: readonly number[] = [],
-): readonly number[] {
-  const values = unpackColumn(column ?? null, starts, rounds);
+export function unpackNumbers(column: Json | undefined, rounds: number): readonly number[] {
+  const values = unpackColumn(column ?? null, [], rounds);
   if (!values.every((value) => Number.isSafeInteger(value))) throw new RangeError('not whole numbers');
   return values as readonly number[];
 }

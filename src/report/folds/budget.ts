@@ -129,10 +129,9 @@ export class BudgetFold {
     return this.series.points;
   }
 
-  /** `mostBuckets`: the length of the spans is chosen so that there are at most this many, and no more than are kept. */
-  document(mostBuckets = 40): BudgetDocument {
+  document(): BudgetDocument {
     const start = this.startedAt ?? 0;
-    const bucketMs = chooseBucketLength(this.endedAt - start, Math.min(mostBuckets, MOST_BUCKETS));
+    const bucketMs = chooseBucketLength(this.endedAt - start, SHOWN_BUCKETS);
     const { leastRemaining } = this;
     return {
       used: this.used,
@@ -233,6 +232,8 @@ function toTexts(headers: JsonObject | undefined): Readonly<Record<string, strin
 /** Each is a multiple of the one before, so that spans of one length are made of shorter ones. */
 const LENGTHS_MS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 21_600, 43_200, 86_400].map((seconds) => seconds * 1000);
 const [FINEST_MS = 1000] = LENGTHS_MS;
+/** The length of the spans of a document is chosen so that there are at most this many. */
+const SHOWN_BUCKETS = 40;
 /** Spans that are kept; beyond it they are made longer. */
 const MOST_BUCKETS = 2000;
 /** Points that are kept one by one. */
