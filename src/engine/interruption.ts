@@ -276,7 +276,7 @@ export class Cancellation {
  * Says whether a request that may still wait to be sent is wanted. An interruption withdraws it too, but it does not count as
  * a wait: a request that was sent goes on, and then nothing would act on the interruption.
  */
-export class Withdrawal implements Wanted {
+class Withdrawal implements Wanted {
   private readonly ended: () => void;
   private readonly listeners = new Set<() => void>();
   private reasonHeard: AbandonReason | undefined;

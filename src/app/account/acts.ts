@@ -125,7 +125,7 @@ export function makeKillAct({ action, scope, by, reason, at }: KillEvent, who: W
 }
 
 /** The kills and releases that an account's journal has, as the switch shows them. */
-export async function listChainedKills(journal: AccountJournal, account: string): Promise<readonly KillEvent[]> {
+async function listChainedKills(journal: AccountJournal, account: string): Promise<readonly KillEvent[]> {
   const acts = await journal.find(account, ['kill.engaged', 'kill.released']);
   return acts.map(({ type, by, data: { scope, reason, at } }) => ({
     action: type === 'kill.engaged' ? 'engage' : 'release',

@@ -274,7 +274,7 @@ export function resolveOrder(execution: StepExecution, expr: Expr, value = execu
 }
 
 /** The orders of a list. Throws StepFailure where it has none, or where one is not an order that this run knows. */
-export function resolveOrders(execution: StepExecution, expr: Expr<readonly RecordValue[]>): readonly OrderHandle[] {
+function resolveOrders(execution: StepExecution, expr: Expr<readonly RecordValue[]>): readonly OrderHandle[] {
   const orders = execution.evaluate(expr);
   if (orders.length === 0) throw new StepFailure('not_found', `${expr.text} is an empty list`, execution.path);
   return orders.map((order) => resolveOrder(execution, expr, order));

@@ -12,7 +12,7 @@ import { type Clock, type ClockReading, measureBetween } from '../../base/clock.
 import type { Connection } from '../transport.ts';
 
 /** TLS of every connection: certificates are always checked. */
-export const TLS = { minVersion: 'TLSv1.2', rejectUnauthorized: true } as const;
+const TLS = { minVersion: 'TLSv1.2', rejectUnauthorized: true } as const;
 /** Longest time to open a connection, ms: name, TCP and TLS together. */
 const OPEN_MS = 5_000;
 /** A server that says how long it keeps an idle connection is left this much earlier, ms. */

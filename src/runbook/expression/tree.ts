@@ -29,7 +29,7 @@ export function listParts(node: SyntaxNode): readonly SyntaxNode[] {
 }
 
 /** A node and all that is below it. */
-export function* walkTree(node: SyntaxNode): Generator<SyntaxNode> {
+function* walkTree(node: SyntaxNode): Generator<SyntaxNode> {
   yield node;
   for (const part of listParts(node)) yield* walkTree(part);
 }

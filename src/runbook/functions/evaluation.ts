@@ -37,7 +37,7 @@ export function readRecordField({ scope }: Frame, record: RecordValue | undefine
  * built, and more for what takes longer (`COST`). No clock is read, so a replay decides the same. Spent to the last unit it takes
  * about 50 ms: more would hold back heartbeats of the deadman switch.
  */
-export const FUEL = 1_000_000;
+const FUEL = 1_000_000;
 
 /** Units of an operation beyond its part, by how long it takes with sixty digits. */
 export const COST = { item: 4, comparison: 6, sum: 16, product: 20, division: 180, calendar: 300 } as const;

@@ -314,7 +314,7 @@ export function createChartTab(first, { open }) {
 }
 
 /** What the run did, by state. A state that the run did not reach has no mark. */
-export function findMarks(run, chart) {
+function findMarks(run, chart) {
   const marks = new Map();
   const steps = new Map(run.steps.map((step) => [step.path, step]));
   for (const { id, path, label } of [...(chart.blocks ?? []), ...chart.states]) {
