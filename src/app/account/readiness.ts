@@ -6,7 +6,7 @@ import { formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { walkSteps } from '../../runbook/steps/walk.ts';
+import { listRunbooks, listSteps, walkSteps } from '../../runbook/steps/walk.ts';
 import { chooseKeepAliveMs } from '../../venue/deadman.ts';
 import { followsMarket } from '../../venue/profile/price-feed.ts';
 import { getCost, getSessionCost, type Profile } from '../../venue/profile/profile.ts';
@@ -19,7 +19,7 @@ const FEED_MARKET_FIX = 'Write one market under limits.markets, or declare the f
 const LEAST_DEADMAN_MS = 5_000;
 
 export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
-  const all = [runbook, ...Object.values(runbook.calls)];
+  const all = listRunbooks(runbook);
   const missing = [...new Set(all.flatMap(({ needs }) => needs))].filter(
     (need) => !profile.capabilities.includes(need),
   );
@@ -43,12 +43,7 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
       `${runbook.name} reads the ${pluralize(lost.length, 'feed')} ${lost.map(({ name }) => name).join(', ')} of one market, and nothing says of which. ${FEED_MARKET_FIX}; nothing was sent`,
     );
   }
-  const told = all.flatMap((each) => [
-    ...walkSteps(each.steps),
-    ...walkSteps(each.onError),
-    ...walkSteps(each.finally),
-  ]);
-  const channels = told.flatMap((step) => (step.verb === 'notify' ? [step.args.to] : []));
+  const channels = listSteps(runbook).flatMap((step) => (step.verb === 'notify' ? [step.args.to] : []));
   const unknown = [...new Set(channels)].filter((to) => !Object.hasOwn(profile.notify, to));
   if (unknown.length > 0) {
     throw new UserError(

@@ -57,3 +57,13 @@ export function* walkSteps(steps: readonly CheckedStep[]): Generator<CheckedStep
     for (const block of [...listInnerBlocks(step), ...listExceptionalBlocks(step)]) yield* walkSteps(block);
   }
 }
+
+/** A runbook with those that it calls, at any depth. */
+export function listRunbooks(runbook: CheckedRunbook): readonly CheckedRunbook[] {
+  return [runbook, ...Object.values(runbook.calls).flatMap(listRunbooks)];
+}
+
+/** Every step of a runbook and of those that it calls. */
+export function listSteps(runbook: CheckedRunbook): readonly CheckedStep[] {
+  return listRunbooks(runbook).flatMap((each) => [...walkSteps(listAllSteps(each))]);
+}
