@@ -3,7 +3,7 @@ import { parseDurationMs } from '../../base/duration.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
-import { listAllSteps, walkSteps } from '../../runbook/steps/walk.ts';
+import { listSteps } from '../../runbook/steps/walk.ts';
 import { UserError } from '../errors.ts';
 import { isOwn } from '../stores/find-step.ts';
 
@@ -46,10 +46,7 @@ interface AskingStep {
 }
 
 function listAskingSteps(runbook: CheckedRunbook): readonly AskingStep[] {
-  const own = [...walkSteps(listAllSteps(runbook))].flatMap(({ verb, path, id }) =>
-    verb === 'approve' ? [{ path, id }] : [],
-  );
-  return [...own, ...Object.values(runbook.calls).flatMap(listAskingSteps)];
+  return listSteps(runbook).flatMap(({ verb, path, id }) => (verb === 'approve' ? [{ path, id }] : []));
 }
 
 function makeNoQuestionError(runbook: CheckedRunbook, step: string, asking: readonly AskingStep[]): UserError {

@@ -10,6 +10,7 @@ import type { PriceHistory, SimulatorConfig } from '../../gateway/simulator/conf
 import { isFeedName } from '../../gateway/simulator/simulator.ts';
 import { formatIsoTime } from '../../report/format.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { listRunbooks } from '../../runbook/steps/walk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { UserError } from '../errors.ts';
 import { type FeedFile, readFeedFile, readPriceFile } from '../files/prices.ts';
@@ -148,8 +149,8 @@ export function listTradedMarkets(
   return [...new Set([...named, ...Object.keys(bounds.exposure).filter((market) => known.includes(market))])];
 }
 
-function listFeeds({ feeds, calls }: CheckedRunbook): readonly string[] {
-  return [...new Set([...feeds.map(({ name }) => name), ...Object.values(calls).flatMap(listFeeds)])];
+function listFeeds(runbook: CheckedRunbook): readonly string[] {
+  return [...new Set(listRunbooks(runbook).flatMap(({ feeds }) => feeds.map(({ name }) => name)))];
 }
 
 function makeNoFeedError(runbook: CheckedRunbook, name: string, declared: readonly string[]): UserError {

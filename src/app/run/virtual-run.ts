@@ -26,6 +26,7 @@ import { RunLog } from '../../journal/run-log.ts';
 import type { JournalReader, JournalStore } from '../../journal/store.ts';
 import { JournalWriter } from '../../journal/writer.ts';
 import type { CheckedRunbook, FeedDeclaration } from '../../runbook/checked.ts';
+import { listRunbooks } from '../../runbook/steps/walk.ts';
 import type { Value, ValueType } from '../../runbook/values.ts';
 import { pickLarger } from '../../venue/order/fills.ts';
 import { drawChance } from '../../venue/order/identity.ts';
@@ -337,10 +338,6 @@ function findRecordedPrice({ feeds }: Fixture, runbook: CheckedRunbook): string 
   const isPrice = ({ type }: FeedDeclaration) => getUnit(type.kind === 'map' ? type.of : type) === 'price';
   const prices = declared.filter(isPrice).map(({ name }) => name);
   return findMiddle(names) ?? names.find((name) => !isDeclared(name)) ?? names.find((name) => prices.includes(name));
-}
-
-function listRunbooks(runbook: CheckedRunbook): readonly CheckedRunbook[] {
-  return [runbook, ...Object.values(runbook.calls).flatMap(listRunbooks)];
 }
 
 function getUnit(type: ValueType): string | undefined {

@@ -9,6 +9,7 @@ import { ENDPOINT_NAMES, type EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { listItems } from '../expression/expression.ts';
+import { listRunbooks } from '../steps/walk.ts';
 import { toJson } from '../values.ts';
 import { type DeclaredName, type Figure, getRange, type Load, type Range, sequence } from './load/load.ts';
 import { countWindowTokens } from './load/pace.ts';
@@ -120,12 +121,14 @@ export function planRun(context: PlanContext): Plan {
 
 /** The most items of each list variable that is empty at the start: what is ever added to it. */
 function boundLists(runbook: CheckedRunbook, worst: Load): ReadonlyMap<string, number> {
-  const own = runbook.vars.flatMap(({ name, type, init }): [string, number][] => {
-    if (type.kind !== 'list' || listItems(init)?.length !== 0) return [];
-    const { max } = getRange(worst, `list ${nameList(runbook, name)}`);
-    return max.isFinite() ? [[nameList(runbook, name), toWholeNumber(max)]] : [];
-  });
-  return new Map([...own, ...Object.values(runbook.calls).flatMap((callee) => [...boundLists(callee, worst)])]);
+  const lists = listRunbooks(runbook).flatMap((each) =>
+    each.vars.flatMap(({ name, type, init }): [string, number][] => {
+      if (type.kind !== 'list' || listItems(init)?.length !== 0) return [];
+      const { max } = getRange(worst, `list ${nameList(each, name)}`);
+      return max.isFinite() ? [[nameList(each, name), toWholeNumber(max)]] : [];
+    }),
+  );
+  return new Map(lists);
 }
 
 function countTokens({ tokensPerMinute }: PlanContext, load: Load, keepAlive: number): number {
@@ -257,7 +260,7 @@ function withoutEstimates(row: PlanRow): PlanRow {
 }
 
 /** The definitions of all runbooks that are called from here, at any depth, each once. */
-function listCalledDefinitions({ calls }: CheckedRunbook): readonly string[] {
-  const all = Object.values(calls).flatMap((callee) => [callee.sha256, ...listCalledDefinitions(callee)]);
-  return [...new Set(all)].sort();
+function listCalledDefinitions(runbook: CheckedRunbook): readonly string[] {
+  const [, ...called] = listRunbooks(runbook);
+  return [...new Set(called.map(({ sha256 }) => sha256))].sort();
 }

@@ -22,7 +22,7 @@ import { ORDER } from '../functions/records.ts';
 import { placesOrders } from '../steps/risk.ts';
 import type { Counts } from '../steps/row.ts';
 import { bindCalls, describeSubject, findUndo, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
-import { listAllSteps, walkSteps } from '../steps/walk.ts';
+import { listSteps } from '../steps/walk.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
 import type { PlannedSwitches } from './deadman.ts';
 import { type Interval, multiply } from './intervals.ts';
@@ -459,13 +459,12 @@ function isOrderList({ type }: Expr): boolean {
 /** Whether a step may give out orders that the run has not placed. */
 function placesStop(runbook: CheckedRunbook, type: 'stop_limit' | 'stop_market'): boolean {
   const isStop = (step: CheckedStep) => step.verb === 'place' && step.args.type === type;
-  const called = Object.values(runbook.calls);
-  return [...walkSteps(listAllSteps(runbook))].some(isStop) || called.some((each) => placesStop(each, type));
+  return listSteps(runbook).some(isStop);
 }
 
 function listsOrders(runbook: CheckedRunbook): boolean {
   const isSource = ({ verb }: CheckedStep) => verb === 'list_orders' || verb === 'cancel_all';
-  return [...walkSteps(listAllSteps(runbook))].some(isSource) || Object.values(runbook.calls).some(listsOrders);
+  return listSteps(runbook).some(isSource);
 }
 
 function describeUndo(step: CheckedStep): string {

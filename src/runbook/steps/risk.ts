@@ -5,7 +5,7 @@
 import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import type { CheckedRunbook } from '../checked.ts';
 import { bindCalls, getStepRow } from './steps.ts';
-import { listAllSteps, walkSteps } from './walk.ts';
+import { listAllSteps, listRunbooks, listSteps, walkSteps } from './walk.ts';
 
 /** Whether one of the steps can add risk, in the blocks inside them and in the runbooks that they call too. */
 export function addsRisk(runbook: CheckedRunbook, steps = listAllSteps(runbook)): boolean {
@@ -34,11 +34,10 @@ export function placesOrders(runbook: CheckedRunbook): boolean {
 
 /** Whether an expression reads what the account holds, in the runbooks that it calls too. */
 export function readsAccount(runbook: CheckedRunbook): boolean {
-  const read = [...walkSteps(listAllSteps(runbook))].flatMap(({ feeds, ifFeeds }) => [...feeds, ...ifFeeds]);
-  const values = [...runbook.let.map(({ value }) => value), ...runbook.vars.map(({ init }) => init)];
-  return (
-    read.includes(ACCOUNT_POSITION) ||
-    values.some(({ reads }) => reads.includes(`feeds.${ACCOUNT_POSITION}`)) ||
-    Object.values(runbook.calls).some(readsAccount)
-  );
+  const read = listSteps(runbook).flatMap(({ feeds, ifFeeds }) => [...feeds, ...ifFeeds]);
+  const values = listRunbooks(runbook).flatMap((each) => [
+    ...each.let.map(({ value }) => value),
+    ...each.vars.map(({ init }) => init),
+  ]);
+  return read.includes(ACCOUNT_POSITION) || values.some(({ reads }) => reads.includes(`feeds.${ACCOUNT_POSITION}`));
 }

@@ -8,7 +8,7 @@ import { makePrintable } from '../../../base/printable.ts';
 import type { TimetableSlot } from '../../../engine/schedule/scheduler.ts';
 import type { CheckedRunbook, ScheduleDeclaration } from '../../../runbook/checked.ts';
 import { evaluateConcurrency, getSlotInputs } from '../../../runbook/schedule/collisions.ts';
-import { listAllSteps, walkSteps } from '../../../runbook/steps/walk.ts';
+import { listRunbooks, listSteps } from '../../../runbook/steps/walk.ts';
 import { durationText, formatTime, type Value } from '../../../runbook/values.ts';
 import { findPriceFeed, NO_PRICE_FEED } from '../../../venue/profile/price-feed.ts';
 import type { Profile } from '../../../venue/profile/profile.ts';
@@ -214,8 +214,10 @@ export function listExclusive(runbook: CheckedRunbook): readonly string[] {
 }
 
 function usesSwitch(runbook: CheckedRunbook): boolean {
-  if (runbook.deadman !== undefined || Object.values(runbook.calls).some(usesSwitch)) return true;
-  return [...walkSteps(listAllSteps(runbook))].some(({ verb }) => verb === 'arm_deadman' || verb === 'disarm_deadman');
+  return (
+    listRunbooks(runbook).some(({ deadman }) => deadman !== undefined) ||
+    listSteps(runbook).some(({ verb }) => verb === 'arm_deadman' || verb === 'disarm_deadman')
+  );
 }
 
 interface Place {

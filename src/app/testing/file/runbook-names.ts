@@ -7,6 +7,7 @@ import type { CheckedRunbook } from '../../../runbook/checked.ts';
 import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
 import { compileExpression } from '../../../runbook/expression/expression.ts';
 import { makeRecordType } from '../../../runbook/functions/records.ts';
+import { listSteps } from '../../../runbook/steps/walk.ts';
 import type { Expr, Value } from '../../../runbook/values.ts';
 import type { TestCase, TestFile } from './test-case.ts';
 
@@ -136,18 +137,5 @@ function reportUnknown(
 
 /** Ids of all steps, including called runbooks: their steps run as well. */
 function listStepIds(runbook: CheckedRunbook): readonly string[] {
-  const ids = new Set<string>();
-  const visit = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(visit);
-    else if (typeof value === 'object' && value !== null && !('evaluate' in value)) {
-      if ('verb' in value && 'id' in value && typeof value.id === 'string') ids.add(value.id);
-      Object.values(value).forEach(visit);
-    }
-  };
-  const runbooks = (each: CheckedRunbook): void => {
-    visit([each.steps, each.onError, each.finally]);
-    Object.values(each.calls).forEach(runbooks);
-  };
-  runbooks(runbook);
-  return [...ids];
+  return [...new Set(listSteps(runbook).flatMap(({ id }) => id ?? []))];
 }
