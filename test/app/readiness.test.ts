@@ -1,4 +1,4 @@
-/** What a live run is refused for before anything is sent. */
+/** Refuses live runs before anything is sent. */
 import { describe, expect, it } from 'vitest';
 import { refuseUnready } from '../../src/app/account/readiness.ts';
 import { checkText } from '../../src/app/library.ts';
@@ -33,5 +33,12 @@ describe('a runbook that a called one calls', () => {
     ['a channel', 'steps:\n  - notify: {to: ops, text: hello}\n', /^outer notifies ops;/],
   ])('refuses the run where the profile lacks %s of it', (_what, lines, says) => {
     expect(() => refuseUnready(load(lines), PROFILE)).toThrow(says);
+  });
+
+  it('refuses the run where its deadman switch is too short for a live one', () => {
+    const lines = (timeout: string) =>
+      `deadman: {market: BTC-USD, timeout: ${timeout}, on_exit: disarm}\nsteps:\n  - read_account: {}\n`;
+    expect(() => refuseUnready(load(lines('4s')), PROFILE)).toThrow(/^a deadman timeout of 4 s is too short/);
+    expect(() => refuseUnready(load(lines('10s')), PROFILE)).not.toThrow();
   });
 });

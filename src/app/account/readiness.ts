@@ -5,7 +5,8 @@
 import { formatSpan, pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
-import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { SHORTEST_LIVE_TIMEOUT_MS } from '../../runbook/check/declarations.ts';
+import type { CheckedRunbook, DeadmanDeclaration } from '../../runbook/checked.ts';
 import { listRunbooks, listSteps, walkSteps } from '../../runbook/steps/walk.ts';
 import { chooseKeepAliveMs } from '../../venue/deadman.ts';
 import { followsMarket } from '../../venue/profile/price-feed.ts';
@@ -15,8 +16,6 @@ import { budgetSettings } from '../../venue/tokens/ledger.ts';
 import { EXIT, UserError } from '../errors.ts';
 
 const FEED_MARKET_FIX = 'Write one market under limits.markets, or declare the feed as a map by market';
-/** The shortest deadman timeout of a live run, ms: with less, a slow answer counts as silence (interface.md, Settled points). */
-const LEAST_DEADMAN_MS = 5_000;
 
 export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
   const all = listRunbooks(runbook);
@@ -50,26 +49,28 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
       `${runbook.name} notifies ${unknown.join(', ')}; the profile names ${Object.keys(profile.notify).join(', ') || 'no channels'}. Add ${unknown.length > 1 ? 'each' : 'it'} under notify in the profile; nothing was sent`,
     );
   }
-  const { deadman } = runbook;
-  if (deadman?.timeout.constant) {
-    const nothing = { get: () => undefined, rules: () => undefined };
-    const timeoutMs = deadman.timeout.evaluate(nothing).ms;
-    if (timeoutMs < LEAST_DEADMAN_MS)
-      throw new UserError(
-        `a deadman timeout of ${formatSpan(timeoutMs)} is too short; live it is at least ${formatSpan(LEAST_DEADMAN_MS)}; nothing was sent`,
-      );
-    // A timeout that inputs decide is checked when it is armed, and so is one for which others on the address leave no tokens.
-    if (deadman.keepAlive?.constant === false) return;
-    const everyMs = deadman.keepAlive?.evaluate(nothing).ms ?? chooseKeepAliveMs(timeoutMs);
-    const { tokens: limit, windowMs } = profile.rateLimit;
-    const { reserve } = budgetSettings({ tokens: limit, windowMs });
-    const weight = getCost(profile, 'POST /cancel_all_after');
-    const readWeight = getCost(profile, 'GET /cancel_all_after');
-    const rhythm = { everyMs, timeoutMs, readWeight, sessionWeight: getSessionCost(profile) };
-    const why = describeOvercommitment({ limit, reserve, windowMs, weight, ...rhythm });
-    if (why !== undefined)
-      throw new UserError(`the token limit cannot carry the deadman switch: ${why}; nothing was sent`);
-  }
+  for (const { deadman } of all) if (deadman?.timeout.constant) refuseSwitch(deadman, profile);
+}
+
+/** Refuses a deadman switch of which every run has the same timeout. */
+function refuseSwitch({ timeout, keepAlive }: DeadmanDeclaration, profile: Profile): void {
+  const nothing = { get: () => undefined, rules: () => undefined };
+  const timeoutMs = timeout.evaluate(nothing).ms;
+  if (timeoutMs < SHORTEST_LIVE_TIMEOUT_MS)
+    throw new UserError(
+      `a deadman timeout of ${formatSpan(timeoutMs)} is too short; live it is at least ${formatSpan(SHORTEST_LIVE_TIMEOUT_MS)}; nothing was sent`,
+    );
+  // A timeout that inputs decide is checked when it is armed, and so is one for which others on the address leave no tokens.
+  if (keepAlive?.constant === false) return;
+  const everyMs = keepAlive?.evaluate(nothing).ms ?? chooseKeepAliveMs(timeoutMs);
+  const { tokens: limit, windowMs } = profile.rateLimit;
+  const { reserve } = budgetSettings({ tokens: limit, windowMs });
+  const weight = getCost(profile, 'POST /cancel_all_after');
+  const readWeight = getCost(profile, 'GET /cancel_all_after');
+  const rhythm = { everyMs, timeoutMs, readWeight, sessionWeight: getSessionCost(profile) };
+  const why = describeOvercommitment({ limit, reserve, windowMs, weight, ...rhythm });
+  if (why !== undefined)
+    throw new UserError(`the token limit cannot carry the deadman switch: ${why}; nothing was sent`);
 }
 
 export function refuseUntil(runbook: CheckedRunbook, until: string | undefined): void {

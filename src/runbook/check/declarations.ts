@@ -299,8 +299,8 @@ function evaluateConstantLimits(checking: Checking, limits: LimitsDeclaration): 
   }) as Checking['limits'];
 }
 
-/** The shortest timeout of a live run; the venue's own smallest is 1 ms (venue-api.md, rule 3). */
-const SHORTEST_LIVE_TIMEOUT_MS = 5000;
+/** The shortest timeout of a live run (interface.md, Settled points); the venue's own smallest is 1 ms (venue-api.md, rule 3). */
+export const SHORTEST_LIVE_TIMEOUT_MS = 5_000;
 
 export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclaration | undefined {
   const entry = root.entry('deadman');
