@@ -9,7 +9,7 @@ import { formatSpan } from '../base/format.ts';
 import type { DataOf } from '../journal/entry.ts';
 import type { FeedDeclaration } from '../runbook/checked.ts';
 import type { Expr, RecordValue, Scope, Value } from '../runbook/values.ts';
-import { ACCOUNT_POSITION, MARKET_PRICE, type VenuePort } from '../venue/port.ts';
+import { ACCOUNT_POSITION, type FeedNeed, MARKET_PRICE, type VenuePort } from '../venue/port.ts';
 import { StepFailure } from './interruption.ts';
 import { evaluate } from './scope.ts';
 
@@ -20,8 +20,10 @@ interface Reading {
 
 const DONE = Promise.resolve();
 
-/** The path of the step that reads; with `only`, of a feed by market it reads the value of this market alone. */
-type ReadingPlace = string | { readonly step: string; readonly only: string | undefined };
+/** The path of the step that reads, and its need; with `only`, of a feed by market it reads the value of this market alone. */
+type ReadingPlace =
+  | string
+  | { readonly step: string; readonly only: string | undefined; readonly need?: FeedNeed | undefined };
 
 export class FeedCache {
   private readonly venue: VenuePort;
@@ -49,17 +51,17 @@ export class FeedCache {
     scope: Scope,
     at: ReadingPlace,
   ): Promise<void> {
-    const { step, only } = typeof at === 'string' ? { step: at, only: undefined } : at;
+    const { step, only, need } = typeof at === 'string' ? { step: at, only: undefined, need: undefined } : at;
     for (const name of names) {
       if (name === ACCOUNT_POSITION) {
-        for (const market of this.venue.markets) await this.read(name, market, step);
+        for (const market of this.venue.markets) await this.read(name, market, step, need);
         continue;
       }
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
       const isOne = feed.type.kind === 'map' && only !== undefined;
       const markets = isOne ? [only] : this.listMarkets(feed, (expr) => evaluate(expr, scope, step));
-      for (const market of markets) await this.ensureOne(feed, market, step);
+      for (const market of markets) await this.ensureOne(feed, market, step, need);
       if (feed.type.kind === 'map' && !markets.some((market) => this.readings.has(keyOf(name, market)))) {
         throw new StepFailure('stale_feed', `feed ${name}: no market's value could be read`, step);
       }
@@ -78,7 +80,7 @@ export class FeedCache {
 
   /** Reads the price of a market by the profile's price feed, whatever feeds the runbook declares. */
   readMarketPrice(market: string, step: string): Promise<void> {
-    return this.read(MARKET_PRICE, market, step);
+    return this.read(MARKET_PRICE, market, step, undefined);
   }
 
   /** The price that `readMarketPrice` has read last; undefined where that reading gave none. */
@@ -132,12 +134,17 @@ export class FeedCache {
     return [feed.market === undefined ? undefined : find(feed.market)];
   }
 
-  private async ensureOne(feed: FeedDeclaration, market: string | undefined, step: string): Promise<void> {
+  private async ensureOne(
+    feed: FeedDeclaration,
+    market: string | undefined,
+    step: string,
+    need: FeedNeed | undefined,
+  ): Promise<void> {
     const maxAge = feed.maxAge.ms;
     const name = keyOf(feed.name, market);
     const held = this.readings.get(name);
     if (held !== undefined && this.clock.now() - held.at <= maxAge / 2) return;
-    await this.read(feed.name, market, step);
+    await this.read(feed.name, market, step, need);
     const reading = this.readings.get(name);
     const age = reading === undefined ? undefined : this.clock.now() - reading.at;
     if (age !== undefined && age <= maxAge) return;
@@ -162,8 +169,13 @@ export class FeedCache {
    * Keeps what was read. A price is kept until it is too old; a position that cannot be read is not the one it was, nor is the price
    * that judges what a run leaves.
    */
-  private async read(name: string, market: string | undefined, step: string): Promise<void> {
-    this.keep(name, market, await this.venue.feed(name, market, step));
+  private async read(
+    name: string,
+    market: string | undefined,
+    step: string,
+    need: FeedNeed | undefined,
+  ): Promise<void> {
+    this.keep(name, market, await this.venue.feed(name, market, step, need));
   }
 
   private keep(

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { DataOf, EntryType } from '../journal/entry.ts';
 import type { OrderTracker } from '../journal/orders.ts';
 import type { FlushOf } from '../journal/run-log.ts';
-import type { CallClass, FeedValue, MarketRules, VenueCall, Wanted } from '../venue/port.ts';
+import type { FeedNeed, FeedValue, MarketRules, VenueCall, Wanted } from '../venue/port.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import type { CancelAllBarrier } from './cancel-all-barrier.ts';
 import type { CrashPoints } from './crash-points.ts';
@@ -26,13 +26,8 @@ export interface FeedSource {
   read(name: string, key: string | undefined, step: string, need?: ReadNeed): Promise<FeedValue | undefined>;
 }
 
-/**
- * How urgent a declared request is, how long it may wait for its tokens and then for its answer, ms, and whether it is wanted; what is
- * absent is as it is for any request of a step.
- */
-export interface ReadNeed {
-  readonly class?: CallClass;
-  readonly withinMs?: number;
+/** The need of a declared request, and whether it is wanted; what is absent is as it is for any request of a step. */
+export interface ReadNeed extends FeedNeed {
   readonly wanted?: Wanted | undefined;
 }
 

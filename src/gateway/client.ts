@@ -4,6 +4,7 @@ import type { DraftOf } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
 import {
   type CallOutcome,
+  type FeedNeed,
   type FeedValue,
   MARKET_PRICE,
   type MarketRules,
@@ -94,9 +95,9 @@ export class VenueClient implements VenuePort {
     void this.parts.barrier.during(until).catch(() => {});
   }
 
-  async feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
+  async feed(name: string, key: string | undefined, step: string, need?: FeedNeed): Promise<FeedValue | undefined> {
     const { log } = this.parts;
-    const value = await this.readFeed(name, key, step).catch((error: unknown) => {
+    const value = await this.readFeed(name, key, step, need).catch((error: unknown) => {
       this.parts.onCrash?.(error);
       return undefined;
     });
@@ -115,12 +116,17 @@ export class VenueClient implements VenuePort {
     return value;
   }
 
-  private async readFeed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined> {
+  private async readFeed(
+    name: string,
+    key: string | undefined,
+    step: string,
+    need: FeedNeed | undefined,
+  ): Promise<FeedValue | undefined> {
     const { feeds, gate } = this.parts;
-    if (name !== MARKET_PRICE) return feeds.read(name, key, step);
+    if (name !== MARKET_PRICE) return feeds.read(name, key, step, need);
     const source = gate.priceFeed;
-    const need = { class: 'complete', withinMs: PRICE_WITHIN_MS } as const;
-    return source === undefined ? undefined : feeds.read(source, key, step, need);
+    const precaution: FeedNeed = { class: 'complete', withinMs: PRICE_WITHIN_MS };
+    return source === undefined ? undefined : feeds.read(source, key, step, precaution);
   }
 
   request(

@@ -7,7 +7,10 @@ import type { EndpointName, Params, Result } from './catalogue.ts';
 import type { LimitRules } from './limits/check.ts';
 import type { OrderType, Side, TimeInForce } from './records.ts';
 
-/** Budget classes, the most urgent first: strict priority, first in first out within a class (budget.md, Admission). */
+/**
+ * Budget classes, the most urgent first: strict priority, first in first out within a class (budget.md, Admission). `resolve`: also the
+ * orders and the price of an exit, whose stops are cancelled.
+ */
 export const CALL_CLASSES = ['protect', 'resolve', 'complete', 'enter', 'reconcile', 'read'] as const;
 export type CallClass = (typeof CALL_CLASSES)[number];
 
@@ -182,6 +185,12 @@ export interface FeedValue {
   readonly at: number;
 }
 
+/** How urgent the reading of a feed is, and how long it may wait for its tokens and then for its answer, ms. */
+export interface FeedNeed {
+  readonly class?: CallClass;
+  readonly withinMs?: number;
+}
+
 export interface VenuePort {
   call<E extends EndpointName>(call: VenueCall<E>): Promise<CallOutcome<E>>;
   /**
@@ -192,7 +201,7 @@ export interface VenuePort {
   /** Holds back new orders of the account, of every run in this process, until the promise is settled. */
   keepOrdersBack(until: Promise<unknown>): void;
   /** Reads a feed. Never throws: a feed that cannot be read gives undefined, which the engine reports as stale. */
-  feed(name: string, key: string | undefined, step: string): Promise<FeedValue | undefined>;
+  feed(name: string, key: string | undefined, step: string, need?: FeedNeed): Promise<FeedValue | undefined>;
   /** A read-only endpoint that the profile declares (`request` of the runbook). The result is JSON with decimals as strings. */
   request(
     name: string,

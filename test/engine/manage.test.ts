@@ -294,6 +294,45 @@ describe('a market exit', () => {
   });
 });
 
+describe('where others leave less than the reserve of tokens', () => {
+  const STOP = 'stop_loss: {trigger: 50000, price: 49000}, time_limit: 20s';
+  /** When its writes were sent, s after the start. */
+  const listWrites = ({ entries }: Performance) =>
+    entries.flatMap(({ type, step, at, data }) =>
+      type === 'call.attempted' && step === 'steps/held' && 'method' in data && data.method !== 'GET'
+        ? [`${data.method} ${((at - START) / 1000).toFixed(1)}`]
+        : [],
+    );
+  const short = (tokens: number): SimulatorConfig => ({
+    tokens: { limit: 1200, windowMs: 60_000, foreign: [{ afterMs: 10_000, tokens }] },
+  });
+
+  it('closes when its time is over, and is without a stop no longer than with tokens', async () => {
+    const played = await play(STOP, { 0: 64000 }, { config: short(1_060) });
+    expect(played.report.outputs).toMatchObject({ how: 'time_limit', filled: '0.1' });
+    expect(listWrites(played)).toEqual(['POST 0.6', 'DELETE 21.4', 'POST 21.9']);
+  });
+
+  it('closes at once behind a cancel for which the venue had no tokens either', async () => {
+    const played = await play(STOP, { 0: 64000 }, { config: short(1_140) });
+    expect(played.report.outputs).toMatchObject({ how: 'time_limit', filled: '0.1' });
+    expect(listWrites(played)).toEqual(['POST 0.6', 'DELETE 21.4', 'DELETE 61.4', 'POST 61.9']);
+  });
+
+  it('reads the price of an exit that is due as urgently, and waits for none beyond that time', async () => {
+    const needs: (readonly [string | undefined, number | undefined])[] = [];
+    const answersFeed: Scene['answersFeed'] = ({ class: urgency, withinMs }, time) => {
+      needs.push([urgency, withinMs]);
+      return urgency === 'resolve' || time.now() < START + 3_000;
+    };
+    const played = await play(STOP, { 0: 64000 }, { answersFeed });
+    expect(played.report.outputs).toMatchObject({ how: 'time_limit', filled: '0.1' });
+    expect(listWrites(played).map((write) => write.split(' ')[0])).toEqual(['POST', 'DELETE', 'POST']);
+    const looks = needs.filter(([urgency]) => urgency === undefined).map(([, withinMs]) => withinMs);
+    expect([looks[0], Math.min(...looks.map((each) => each ?? 0))]).toEqual([expect.any(Number), 5000]);
+  });
+});
+
 describe('faults', () => {
   it('a cancel that loses the race against the stop finds the position gone', async () => {
     const faults: FaultRule[] = [{ on: 'DELETE /orders', when: { call: 1 }, do: 'fill_first', fraction: '1' }];

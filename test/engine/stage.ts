@@ -11,7 +11,7 @@ import { type ProcessClock, RunClock } from '../../src/base/run-clock.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from '../../src/engine/ports.ts';
 import { type RunningRun, startRun } from '../../src/engine/run.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
-import type { ClientParts } from '../../src/gateway/client-parts.ts';
+import type { ClientParts, ReadNeed } from '../../src/gateway/client-parts.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import { type Books, Simulator, type SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
@@ -64,6 +64,8 @@ export interface Scene {
   readonly confirm?: ClientParts['confirm'];
   /** How long the source of feeds takes to answer, ms. */
   readonly feedAfterMs?: number;
+  /** Which readings the source of feeds answers; without it all. */
+  readonly answersFeed?: (need: ReadNeed, time: VirtualClock) => boolean;
   /** How old what the source of feeds gives is, ms. */
   readonly feedAgeMs?: number;
   /** Limits of the profile. */
@@ -205,7 +207,8 @@ export async function perform(scene: Scene): Promise<Performance> {
     clock,
     gate,
     feeds: {
-      read: async (name, key) => {
+      read: async (name, key, _step, need = {}) => {
+        if (scene.answersFeed?.(need, time) === false) return undefined;
         if (scene.feedAfterMs !== undefined)
           await new Promise<void>((done) => void time.after(scene.feedAfterMs ?? 0, done));
         const read = simulator.feed(name, key);

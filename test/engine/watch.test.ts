@@ -75,7 +75,7 @@ describe('several orders of a market with more newer ones than a page holds', ()
     const { clock, watch, asked } = crowded({ newer: 1000, open: [['BTC-USD@1', 'BTC-USD@2']] });
     const whole = new Cancellation();
     const waits = ['BTC-USD@1', 'BTC-USD@2', 'BTC-USD@3'].map((id) =>
-      watch.until(orderOf(id), () => false, whole).catch(() => 'left'),
+      watch.until(orderOf(id), () => false, { cancel: whole }).catch(() => 'left'),
     );
     await clock.advanceTo(START + 3_000);
     expect(asked).toEqual(['all 0', 'BTC-USD@1', 'BTC-USD@2', 'BTC-USD@3', 'open 0', 'BTC-USD@3']);
@@ -87,7 +87,7 @@ describe('several orders of a market with more newer ones than a page holds', ()
     const { clock, watch, asked } = crowded({ newer: 900, open: [] });
     const whole = new Cancellation();
     const waits = ['BTC-USD@1', 'BTC-USD@2'].map((id) =>
-      watch.until(orderOf(id), () => false, whole).catch(() => 'left'),
+      watch.until(orderOf(id), () => false, { cancel: whole }).catch(() => 'left'),
     );
     await clock.advanceTo(START + 3_000);
     expect(asked).toEqual(['all 0', 'all 0']);
@@ -125,7 +125,7 @@ describe('orders that are awaited while tokens are scarce', () => {
   it('have one reading under way or waiting, and the next some time after its answer', async () => {
     const { clock, watch, asked, most } = watching(10_000);
     const whole = new Cancellation();
-    const waiting = watch.until(orderOf('BTC-USD@1'), () => false, whole).catch(() => 'left');
+    const waiting = watch.until(orderOf('BTC-USD@1'), () => false, { cancel: whole }).catch(() => 'left');
     await clock.advanceTo(START + 25_000);
     expect(asked).toEqual(['+500 BTC-USD@1', '+11000 BTC-USD@1', '+21500 BTC-USD@1']);
     expect(most()).toBe(1);
@@ -139,7 +139,7 @@ describe('orders that are awaited while tokens are scarce', () => {
   it('are each read in their time, whatever another market is read for', async () => {
     const { clock, watch, asked } = watching(100);
     const whole = new Cancellation();
-    const wait = (id: string) => watch.until(orderOf(id), () => false, whole).catch(() => 'left');
+    const wait = (id: string) => watch.until(orderOf(id), () => false, { cancel: whole }).catch(() => 'left');
     const waits = [wait('BTC-USD@1')];
     await clock.advanceTo(START + 200);
     waits.push(wait('ETH-USD@2'));
@@ -154,7 +154,7 @@ describe('orders that are awaited while tokens are scarce', () => {
     const { clock, watch } = watching(10_000);
     const whole = new Cancellation();
     const waits = ['BTC-USD@1', 'ETH-USD@2'].map((id) =>
-      watch.until(orderOf(id), () => false, whole).catch(() => 'left'),
+      watch.until(orderOf(id), () => false, { cancel: whole }).catch(() => 'left'),
     );
     await clock.advanceTo(START + 600);
     whole.cancel('operator', 'enough');
@@ -172,7 +172,7 @@ describe('orders that are awaited while tokens are scarce', () => {
   it('hold up the end of a run for so long at most', async () => {
     const { clock, watch } = watching(3_600_000);
     const whole = new Cancellation();
-    const wait = watch.until(orderOf('BTC-USD@1'), () => false, whole).catch(() => 'left');
+    const wait = watch.until(orderOf('BTC-USD@1'), () => false, { cancel: whole }).catch(() => 'left');
     await clock.advanceTo(START + 600);
     whole.cancel('operator', 'enough');
     await wait;
@@ -185,7 +185,7 @@ describe('orders that are awaited while tokens are scarce', () => {
   it('are read together with later waiters, and do not hold up another market', async () => {
     const { clock, watch, asked, most } = watching(3_000);
     const whole = new Cancellation();
-    const wait = (id: string) => watch.until(orderOf(id), () => false, whole).catch(() => 'left');
+    const wait = (id: string) => watch.until(orderOf(id), () => false, { cancel: whole }).catch(() => 'left');
     const waits = [wait('BTC-USD@1')];
     await clock.advanceTo(START + 1_000);
     waits.push(wait('BTC-USD@2'), wait('ETH-USD@3'));
@@ -342,7 +342,9 @@ describe('what a reading gives', () => {
     const { watch, clock, calls } = answering(() => []);
     const at: number[] = [];
     const whole = new Cancellation();
-    const wait = watch.until(A, () => void at.push(clock.now() - START) as never, whole).catch(() => 'left');
+    const wait = watch
+      .until(A, () => void at.push(clock.now() - START) as never, { cancel: whole })
+      .catch(() => 'left');
     await clock.advanceTo(START + 6_400);
     expect([calls.length, new Set(at)]).toEqual([4, new Set([0, 500, 2_000, 4_000, 6_000])]);
     whole.cancel('operator', 'enough');
@@ -355,8 +357,8 @@ describe('what a reading gives', () => {
     const { watch, clock, calls } = answering(() => []);
     let isThere = false;
     const none = new Cancellation();
-    await watch.until(A, () => true, none);
-    const wait = watch.until(A, () => isThere, none);
+    await watch.until(A, () => true, { cancel: none });
+    const wait = watch.until(A, () => isThere, { cancel: none });
     isThere = true;
     watch.check();
     await wait;
@@ -368,14 +370,14 @@ describe('what a reading gives', () => {
     const { watch, clock } = answering(() => []);
     const left = new Cancellation();
     left.cancel('operator', 'enough');
-    await expect(watch.until(A, () => false, left)).rejects.toBeInstanceOf(Abandoned);
+    await expect(watch.until(A, () => false, { cancel: left })).rejects.toBeInstanceOf(Abandoned);
     const open = new Cancellation();
-    const inTime = watch.waitWithin(3_000, A, () => clock.now() >= START + 2_000, open);
-    const late = watch.waitWithin(3_000, B, () => false, open);
-    expect(await watch.waitWithin(3_000, A, () => true, open)).toBe(true);
+    const inTime = watch.waitWithin(3_000, A, () => clock.now() >= START + 2_000, { cancel: open });
+    const late = watch.waitWithin(3_000, B, () => false, { cancel: open });
+    expect(await watch.waitWithin(3_000, A, () => true, { cancel: open })).toBe(true);
     await clock.advanceTo(START + 5_000);
     expect([await inTime, await late, clock.nextTimerAt()]).toEqual([true, false, undefined]);
-    const stopped = watch.waitWithin(3_000, A, () => false, open);
+    const stopped = watch.waitWithin(3_000, A, () => false, { cancel: open });
     open.cancel('operator', 'enough');
     await expect(stopped).rejects.toBeInstanceOf(Abandoned);
   });
@@ -384,10 +386,10 @@ describe('what a reading gives', () => {
     const broken = new Error('a defect');
     const { watch, clock } = answering(({ params }) => (params.order_id === 'BTC-USD@1' ? broken : []));
     const whole = new Cancellation();
-    const failed = watch.until(A, () => false, whole).catch((error: unknown) => error);
+    const failed = watch.until(A, () => false, { cancel: whole }).catch((error: unknown) => error);
     let other: unknown;
     const kept = watch
-      .until(orderOf('ETH-USD@3'), () => false, whole)
+      .until(orderOf('ETH-USD@3'), () => false, { cancel: whole })
       .catch((error: unknown) => {
         other = error;
       });

@@ -43,8 +43,7 @@ export class Amending {
     while (!isReady(order) && !isEnded(order)) {
       const isOver = (each: TrackedOrder) => isReady(each) || isEnded(each);
       // An amend of another branch has its own bound.
-      if ((await this.watch.waitWithin(AMEND_WITHIN_MS, order, isOver, at.cancel)) || this.underWay.has(order))
-        continue;
+      if ((await this.watch.waitWithin(AMEND_WITHIN_MS, order, isOver, at)) || this.underWay.has(order)) continue;
       throw new StepFailure(
         'transport',
         `order ${getOrderName(order)} was not amended within ${formatSpan(AMEND_WITHIN_MS)}: its state is ${order.snapshot.state}`,
@@ -75,7 +74,7 @@ export class Amending {
       CONFIRM_WITHIN_MS,
       order,
       (each) => each.snapshot.state !== 'amending',
-      cancel,
+      { cancel },
     );
     if (!isKnown)
       conclude(
@@ -130,7 +129,7 @@ export class Amending {
       AMEND_WITHIN_MS,
       order,
       (each) => each.snapshot.state !== 'amending' || isUnknownTooLong(this.run, each),
-      at.cancel,
+      at,
     );
     if (!isKnown)
       conclude(

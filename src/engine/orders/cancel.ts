@@ -55,7 +55,8 @@ export class Cancelling {
       if (outcome?.kind === 'denied') throw toFailure(outcome, at.step);
       if (outcome?.kind === 'rejected' && outcome.failure !== 'duplicate') {
         // Refused: most often a fill or an earlier cancel came first. The record decides, not the text.
-        const read = await this.watch.read(order, at.step, 'confirm', { class: 'reconcile' });
+        const urgency = at.exit === undefined ? 'reconcile' : 'resolve';
+        const read = await this.watch.read(order, at.step, 'confirm', { class: urgency });
         this.watch.check();
         if (isTerminal(order.snapshot.state)) break;
         // Still `canceling`: the text says that it has ended and no record does yet; or no cancel was sent and no answer came.

@@ -43,7 +43,7 @@ export class Confirming {
     await this.watch.until(
       order,
       (each) => hasReached(each, target) || isEnded(each) || isUnknownTooLong(this.run, each),
-      at.cancel,
+      at,
     );
     if (!hasReached(order, target)) quarantineUnknown(this.run, order, at.step);
     this.refuseEnded(order, endsAtOnce ? 'live' : target, at.step);

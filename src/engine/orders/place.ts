@@ -127,7 +127,8 @@ export class Placing {
       step: at.step,
       endpoint: 'POST /orders',
       params: makePlaceParams<never>(intent, clientOrderId),
-      class: 'enter',
+      // Its stops are cancelled: it must not wait behind what adds risk, nor for the tokens that their cancels may use.
+      class: at.exit === undefined ? 'enter' : 'resolve',
       intent,
       clientOrderId,
       ...(at.exit === undefined ? {} : { consent: at.exit }),

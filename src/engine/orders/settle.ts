@@ -135,7 +135,7 @@ export class Settling {
     const isDecided = (each: TrackedOrder) => isEnded(each) || each.snapshot.state === 'open';
     // No further cancel is sent before it is known whether the first one was lost.
     const isLost =
-      isBeingCancelled(order) && !(await this.parts.watch.waitWithin(CANCEL_WITHIN_MS, order, isDecided, cancel));
+      isBeingCancelled(order) && !(await this.parts.watch.waitWithin(CANCEL_WITHIN_MS, order, isDecided, { cancel }));
     if (this.keepCovering(order, step)) return 'kept';
     return isLost ? 'lost' : undefined;
   }

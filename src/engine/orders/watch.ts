@@ -28,12 +28,23 @@ const MOST_PAGES = 10;
 /** Until when a reading may wait for tokens (epoch ms), how long for its answer (ms), and whether it is still wanted. */
 export type ReadingLimits = Pick<VenueCall, 'deadlineAt' | 'answerMs' | 'wanted'>;
 
+/** The scope of a wait, and the exit that it belongs to. */
+type WaitScope = Pick<OrderRequestContext, 'cancel' | 'exit'>;
+
 interface Waiter {
   readonly order: TrackedOrder;
   readonly until: (order: TrackedOrder) => boolean;
   readonly done: (problem?: unknown) => void;
+  /** Its orders are of an exit: its stops are cancelled, and the position is bare until their end is seen. */
+  readonly isUrgent: boolean;
   nextAt: number;
   polled: boolean;
+}
+
+interface Poll {
+  readonly scope: Cancellation;
+  readonly isUrgent: boolean;
+  readonly done: Promise<void>;
 }
 
 interface WatchParts {
@@ -50,7 +61,7 @@ export class OrderWatch {
   private readonly callId: (path: string) => string;
   private readonly waiters = new Set<Waiter>();
   /** Readings under way or waiting for tokens, by market. */
-  private readonly polls = new Map<string, { readonly scope: Cancellation; readonly done: Promise<void> }>();
+  private readonly polls = new Map<string, Poll>();
   /** When the reading was sent that last showed the order, epoch ms; of the orders that were shown within POLL_MS. */
   private readonly shownAt = new PassingMap<TrackedOrder, number>();
   /** Markets whose orders do not fit into one page. */
@@ -65,9 +76,13 @@ export class OrderWatch {
     this.callId = callId;
   }
 
-  /** Resolves when `until` holds for the order; polls until then. Rejects with Abandoned when the scope is cancelled. */
-  until(order: TrackedOrder, until: (order: TrackedOrder) => boolean, cancel: Cancellation): Promise<void> {
+  /**
+   * Resolves when `until` holds for the order; polls until then. Rejects with Abandoned when the scope is cancelled. For an exit the
+   * readings are urgent, because its position is bare meanwhile: one that waits for its tokens as any other gives way.
+   */
+  until(order: TrackedOrder, until: (order: TrackedOrder) => boolean, { cancel, exit }: WaitScope): Promise<void> {
     if (until(order)) return Promise.resolve();
+    const isUrgent = exit !== undefined;
     return new Promise((resolve, reject) => {
       if (cancel.reason !== undefined) {
         reject(new Abandoned(cancel.reason));
@@ -77,6 +92,7 @@ export class OrderWatch {
       const waiter: Waiter = {
         order,
         until,
+        isUrgent,
         nextAt: this.clock.now() + FIRST_POLL_MS,
         polled: false,
         done: (problem) => {
@@ -88,6 +104,8 @@ export class OrderWatch {
         },
       };
       this.waiters.add(waiter);
+      const poll = this.polls.get(order.intent.market);
+      if (isUrgent && poll?.isUrgent === false) poll.scope.cancel('sibling', 'a more urgent reading takes its place');
       this.arm();
     });
   }
@@ -97,12 +115,12 @@ export class OrderWatch {
     ms: number,
     order: TrackedOrder,
     until: (order: TrackedOrder) => boolean,
-    cancel: Cancellation,
+    { cancel, ...scope }: WaitScope,
   ): Promise<boolean> {
     const own = new Cancellation(cancel);
     const timer = this.clock.at(this.clock.now() + ms, () => own.cancel('timeout', 'not seen in time'));
     try {
-      await this.until(order, until, own);
+      await this.until(order, until, { ...scope, cancel: own });
       return true;
     } catch (error) {
       if (!own.timedOut) throw error;
@@ -121,9 +139,10 @@ export class OrderWatch {
     ms: number,
     order: TrackedOrder,
     until: (order: TrackedOrder) => boolean,
-    { step, cancel }: Pick<OrderRequestContext, 'step' | 'cancel'>,
+    { step, ...scope }: WaitScope & Pick<OrderRequestContext, 'step'>,
   ): Promise<boolean> {
-    if (await this.waitWithin(ms, order, until, cancel)) return true;
+    const { cancel } = scope;
+    if (await this.waitWithin(ms, order, until, scope)) return true;
     if (!this.isBeingRead(order)) return false;
     await callWhileWanted(cancel, (wanted) => this.read(order, step, 'confirm', { class: 'resolve', wanted }));
     this.check();
@@ -168,11 +187,15 @@ export class OrderWatch {
   async readTogether(
     orders: readonly TrackedOrder[],
     step: string,
-    { purpose = 'confirm', ...limits }: ReadingLimits & { readonly purpose?: 'confirm' | typeof SWEEP } = {},
+    {
+      purpose = 'confirm',
+      class: urgency = 'reconcile',
+      ...limits
+    }: ReadingLimits & { readonly purpose?: 'confirm' | typeof SWEEP; readonly class?: CallClass } = {},
   ): Promise<CallOutcome<'GET /orders'>> {
     const market = orders[0]?.intent.market ?? '';
     const since = Math.min(...orders.map(({ createdAt }) => createdAt));
-    const how = { purpose, ...limits };
+    const how = { purpose, class: urgency, ...limits };
     const open = this.crowded.has(market);
     const missing = new Set(orders);
     for (let page = 0; page < MOST_PAGES; page += 1) {
@@ -190,7 +213,7 @@ export class OrderWatch {
     }
     let worst: CallOutcome<'GET /orders'> | undefined;
     for (const order of missing) {
-      const outcome = await this.read(order, step, purpose, { class: 'reconcile', ...limits });
+      const outcome = await this.read(order, step, purpose, { class: urgency, ...limits });
       if (outcome.kind !== 'confirmed') worst ??= outcome;
     }
     return worst ?? { kind: 'confirmed', result: [], settledAt: this.clock.now() };
@@ -202,7 +225,8 @@ export class OrderWatch {
    */
   async lookThroughMarket(order: TrackedOrder, step: string): Promise<boolean> {
     for (let page = 0; page < MOST_PAGES; page += 1) {
-      const outcome = await this.readMarket(order.intent.market, order.createdAt, step, { purpose: 'lookup', page });
+      const how = { purpose: 'lookup', class: 'resolve', page } as const;
+      const outcome = await this.readMarket(order.intent.market, order.createdAt, step, how);
       if (outcome.kind !== 'confirmed' || outcome.unread !== undefined) return false;
       if (!isFull(outcome) || outcome.result.some((record) => isRecordOf(record, order))) return true;
     }
@@ -221,6 +245,7 @@ export class OrderWatch {
       ...limits
     }: {
       readonly purpose: 'confirm' | 'lookup' | typeof SWEEP;
+      readonly class: CallClass;
       readonly open?: boolean;
       readonly page: number;
     } & ReadingLimits,
@@ -230,7 +255,6 @@ export class OrderWatch {
       step,
       endpoint: 'GET /orders',
       params: makeMarketParams<never>(market, this.lookFrom(sinceMs), { open, page }),
-      class: purpose === 'lookup' ? 'resolve' : 'reconcile',
       rows: 'own',
       purpose,
       ...limits,
@@ -302,21 +326,26 @@ export class OrderWatch {
     }
     for (const market of markets) {
       const scope = new Cancellation();
-      this.polls.set(market, { scope, done: this.pollMarket(market, scope.createWithdrawal()) });
+      const isUrgent = due.some((waiter) => waiter.isUrgent && waiter.order.intent.market === market);
+      const done = this.pollMarket(market, {
+        class: isUrgent ? 'resolve' : 'reconcile',
+        wanted: scope.createWithdrawal(),
+      });
+      this.polls.set(market, { scope, isUrgent, done });
     }
     this.timerAt = Number.POSITIVE_INFINITY;
     this.arm();
   }
 
-  private async pollMarket(market: string, wanted: Wanted): Promise<void> {
+  private async pollMarket(market: string, how: { readonly class: CallClass; readonly wanted: Wanted }): Promise<void> {
     const served = [...this.waiters].filter(({ order }) => order.intent.market === market);
     const orders = [...new Set(served.map(({ order }) => order))];
     const [only] = orders;
     try {
       if (only !== undefined && orders.length === 1) {
-        await this.read(only, 'watch', 'confirm', { class: 'reconcile', wanted });
+        await this.read(only, 'watch', 'confirm', how);
       } else {
-        await this.readTogether(orders, 'watch', { wanted });
+        await this.readTogether(orders, 'watch', how);
       }
     } catch (error) {
       // An internal error ends the steps that wait, not the process.

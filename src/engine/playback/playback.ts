@@ -413,10 +413,11 @@ export class Playback {
         this.keepingBack.add(until);
         void until.then(release, release);
       },
-      feed: (name, key, step) => {
-        if (this.takeover !== undefined) return this.takeover.venue.feed(name, key, step);
+      feed: (...which) => {
+        if (this.takeover !== undefined) return this.takeover.venue.feed(...which);
+        const [name, key, step] = which;
         return new Promise((resolve) => {
-          const ask = ({ venue }: Takeover) => void venue.feed(name, key, step).then(resolve);
+          const ask = ({ venue }: Takeover) => void venue.feed(...which).then(resolve);
           this.feeds.push({ call: makeFeedId(name, key, step), settle: resolve, ask });
           this.beyond.push(ask);
         });

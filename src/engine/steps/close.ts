@@ -12,7 +12,7 @@ import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import { StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
-import { endOrders, ensurePrice, hasEnded, MarketExit, SLIP } from './exit.ts';
+import { EXIT_READING, endOrders, ensurePrice, hasEnded, MarketExit, SLIP } from './exit.ts';
 
 type Execution = StepExecution<StepOf<'close'>>;
 
@@ -88,7 +88,7 @@ async function readPrice(execution: Execution, market: string): Promise<Decimal 
   if (args.feed === undefined) return undefined;
   const scope = () => new StepScope(frame, run.wall.now());
   try {
-    await ensurePrice(execution, market, scope());
+    await ensurePrice(execution, market, scope(), EXIT_READING);
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
   }

@@ -12,7 +12,7 @@ import type { Scope } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
-import { type Consent, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
+import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
@@ -49,6 +49,9 @@ const MOST_COVERS = 2;
 
 /** Failures after which a stop is put back again: no byte of it left, or the venue asked to wait. */
 const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
+
+/** Of what an exit reads: as urgent as its orders, and soon given up, because an older price bounds them as well. */
+export const EXIT_READING: FeedNeed = { class: 'resolve', withinMs: 5000 };
 
 /** Of a stop that is put back: a person agreed to it when it was placed, and the position has none while they are asked again. */
 const AGREED: Consent = { what: '', answer: Promise.resolve(true) };
@@ -169,7 +172,7 @@ export class MarketExit {
   private async send(): Promise<void> {
     const { execution, of } = this;
     // What can be refused here is asked while the stops still work.
-    await ensureBand(execution, of.market);
+    await ensureBand(execution, of.market, EXIT_READING);
     await this.claimRefused(execution.cancel);
     const unended = await this.cancelOthers();
     execution.cancel.check();
@@ -293,7 +296,7 @@ export class MarketExit {
     const { execution, of } = this;
     const denial = await this.findDenial('exit', cancel, async () => {
       const price = known ?? (await of.readPrice());
-      await ensureBand(execution, of.market);
+      await ensureBand(execution, of.market, EXIT_READING);
       const left = this.computeLeft();
       return left.gt(0) ? this.makeTerms(left, price) : undefined;
     });
@@ -337,7 +340,7 @@ export class MarketExit {
 
   private async sendOne(left: Decimal, price: Decimal | undefined): Promise<void> {
     const { execution, of } = this;
-    await ensureBand(execution, of.market);
+    await ensureBand(execution, of.market, EXIT_READING);
     of.kept.placed += 1;
     await this.place(`exit/${of.kept.placed}`, this.makeTerms(left, price), { exit: this.consent });
   }
@@ -467,7 +470,9 @@ function complete(
   windowMs: number,
   cancel: Cancellation,
 ): Promise<void> {
-  return run.orderManager.complete(orders, { step: path, windowMs, cancel });
+  // Nothing withdraws a reading of what must not stop half-way.
+  const deadlineAt = run.clock.now() + windowMs;
+  return run.orderManager.complete(orders, { step: path, windowMs, deadlineAt, cancel });
 }
 
 export function hasEnded({ own }: OrderHandle): boolean {
@@ -482,11 +487,12 @@ export async function ensurePrice(
   { args, frame, run, path }: ClosingExecution,
   market: string,
   scope: Scope,
+  need: FeedNeed | undefined,
 ): Promise<void> {
   const { feed } = args;
   const { runbook, values } = frame.globals;
   const only = findFeedMarket(feed, values.get('inputs'), { text: args.market.text, market });
-  await run.feeds.ensure(listFeeds(feed), runbook.feeds, scope, { step: path, only });
+  await run.feeds.ensure(listFeeds(feed), runbook.feeds, scope, { step: path, only, need });
 }
 
 function isEndedFraction(stop: OrderHandle): boolean {

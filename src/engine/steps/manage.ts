@@ -12,6 +12,7 @@ import type { Expr, Value } from '../../runbook/values.ts';
 import { computeAveragePrice, sumFills } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
+import type { FeedNeed } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
@@ -21,7 +22,7 @@ import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
 import { listCovering } from './close.ts';
 import { mayRetry, type StepExecution } from './execution.ts';
-import { endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
+import { EXIT_READING, endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
 import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
 import { listPlacements } from './run-values.ts';
 
@@ -29,6 +30,9 @@ type Execution = StepExecution<StepOf<'manage'>>;
 
 /** Failures after which the position is left alone: it may be gone, or no price bounds its exit. */
 const NOT_CLOSED: ReadonlySet<string> = new Set(['not_found', 'unprotected_position', 'stale_feed']);
+
+/** How long a price may be read where its exit falls due meanwhile, ms: without one the exit waits for another look. */
+const PRICE_WAIT_MS = 5000;
 
 /** The orders with which it begins. */
 const LEGS = ['stop_loss', 'take_profit'] as const;
@@ -291,17 +295,39 @@ class Holding {
     const working = this.listWorking().flatMap(({ own }) => (own === undefined ? [] : [own]));
     const [only] = working;
     if (only === undefined) return;
+    const dueAt = this.findDueAt();
+    const until = dueAt === undefined ? {} : { deadlineAt: Math.max(dueAt, run.clock.now()) };
     await callWhileWanted(cancel, (wanted) =>
       working.length === 1
-        ? watch.read(only, path, 'refresh', { class: 'reconcile', wanted })
-        : watch.readTogether(working, path, { wanted }),
+        ? watch.read(only, path, 'refresh', { class: 'reconcile', ...until, wanted })
+        : watch.readTogether(working, path, { ...until, wanted }),
     );
     watch.check();
     cancel.check();
   }
 
+  /** When its position is to be closed at the market, epoch ms, as far as that is known: no reading may wait for tokens beyond. */
+  private findDueAt(): number | undefined {
+    const { barriers, kept } = this;
+    const { timeLimit, escalateAfter } = barriers;
+    const { startedAt, triggeredAt } = kept;
+    const times = [
+      ...(timeLimit === undefined ? [] : [startedAt + timeLimit]),
+      ...(escalateAfter === undefined || triggeredAt === undefined ? [] : [triggeredAt + escalateAfter]),
+    ];
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** What bounds the reading of a look: the price of an exit that is due is read as one. */
+  private findNeed(): FeedNeed | undefined {
+    const dueAt = this.findDueAt();
+    if (dueAt === undefined) return undefined;
+    const leftMs = dueAt - this.execution.run.clock.now();
+    return leftMs <= 0 ? EXIT_READING : { withinMs: Math.max(leftMs, PRICE_WAIT_MS) };
+  }
+
   /** Reads the price of the market. Without one the stop stays where it is. */
-  private async readPrice(): Promise<void> {
+  private async readPrice(need = this.findNeed()): Promise<void> {
     const { execution, kept } = this;
     const { args, frame, run } = execution;
     kept.price = undefined;
@@ -309,7 +335,7 @@ class Holding {
     const scope = () => new StepScope(frame, run.wall.now());
     try {
       // Not those of the legs: a stale one of theirs must not keep the exit back.
-      await ensurePrice(execution, this.market, scope());
+      await ensurePrice(execution, this.market, scope(), need);
       kept.price = execution.evaluate(args.feed, scope());
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
@@ -384,7 +410,7 @@ class Holding {
         );
       },
       readPrice: async () => {
-        await this.readPrice();
+        await this.readPrice(EXIT_READING);
         price = kept.price ?? price;
         return price;
       },

@@ -10,6 +10,7 @@ import { type Duration, EvaluationFailure, type Expr, type RecordValue, type Val
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { getExposure } from '../../venue/order/life.ts';
+import type { FeedNeed } from '../../venue/port.ts';
 import { isStop } from '../../venue/position/residual.ts';
 import { makeRecord, type OrderRecord } from '../../venue/records.ts';
 import type { RunContext, UndoEntry } from '../context.ts';
@@ -223,9 +224,13 @@ class OrderUndo implements UndoEntry {
   }
 }
 
-export async function ensureBand({ run, frame, scope, path }: StepExecution, market: string): Promise<void> {
+export async function ensureBand(
+  { run, frame, scope, path }: StepExecution,
+  market: string,
+  need?: FeedNeed,
+): Promise<void> {
   const { names, only } = frame.globals.bandFeeds(market);
-  await run.feeds.ensure(names, frame.globals.runbook.feeds, scope, { step: path, only });
+  await run.feeds.ensure(names, frame.globals.runbook.feeds, scope, { step: path, only, need });
 }
 
 export function makeOrderContext(execution: StepExecution, market: string | undefined): OrderRequestContext {
