@@ -370,12 +370,14 @@ function checkExitPrice(
     );
 }
 
-/** The only feed of the runbook that gives a price; of one by market, its price of this market. */
+/** The only feed of the runbook that gives a price of this market: one of the runbook's market, or one by market. */
 function compileOnlyPrice(checking: Checking, { span }: Node, market: Expr<string>): Expr<Decimal> | undefined {
   const feeds = checking.names.roots.get('feeds');
   const all = Object.entries(feeds?.kind === 'record' ? feeds.fields : {});
   const isPrice = (type: ValueType | undefined) => type?.kind === 'decimal' && type.unit === 'price';
-  const single = all.filter(([, type]) => isPrice(type)).map(([name]) => `feeds.${name}`);
+  const single = isOtherMarket(checking, market)
+    ? []
+    : all.filter(([, type]) => isPrice(type)).map(([name]) => `feeds.${name}`);
   const key = nameMarketKey(checking, market);
   const byMarket = all.flatMap(([name, type]) =>
     type.kind === 'map' && isPrice(type.of) && key !== undefined ? [`feeds.${name}[${key}]`] : [],
@@ -384,6 +386,12 @@ function compileOnlyPrice(checking: Checking, { span }: Node, market: Expr<strin
   if (text === undefined || others.length > 0) return undefined;
   const node = { kind: 'scalar', span, text, style: 'plain', type: 'text', offset: () => span.start } as const;
   return checking.compiler.compile<Decimal>(node, { kind: 'decimal', unit: 'price' });
+}
+
+/** Whether a feed that is not by market is certainly the price of another market: an exit at that price never fills, or has no bound. */
+function isOtherMarket({ compiler }: Checking, market: Expr<string>): boolean {
+  const [own, known] = [compiler.market, market].map((expr) => compiler.evaluateConstant(expr));
+  return own !== undefined && known !== undefined && own !== known;
 }
 
 /** A market as the key of an index; undefined for one that is put together of several parts. */
