@@ -1,22 +1,20 @@
 /**
  * Keeps the connections to a venue: opens them before they are needed, hands each to one request at a time, and takes it back
- * when its answer was read. One that was idle for too long is closed, because its server, or a balancer on the way, may have
- * given it up already, and a request on it would be neither sent nor not sent. No byte is written here.
+ * when its answer was read. Which one a request gets is chosen in idle-connections.ts. No byte is written here.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction, connect as openTcp, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as openTls } from 'node:tls';
-import { type Clock, type ClockReading, measureBetween } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Connection } from '../transport.ts';
+import { IdleConnections, IdleTime } from './idle-connections.ts';
 
 /** TLS of every connection: certificates are always checked. */
 const TLS = { minVersion: 'TLSv1.2', rejectUnauthorized: true } as const;
 /** Longest time to open a connection, ms: name, TCP and TLS together. */
 const OPEN_MS = 5_000;
-/** A server that says how long it keeps an idle connection is left this much earlier, ms. */
-const HINT_MARGIN_MS = 1_000;
 
 /** Thrown where a connection could not be opened in time; its code is shown. */
 class OpenTimeout extends Error {
@@ -34,8 +32,7 @@ interface ConnectionParts {
 export class Connections {
   private readonly parts: ConnectionParts;
   private readonly url: URL;
-  /** The most recently used last. */
-  private idle: LiveConnection[] = [];
+  private readonly idle = new IdleConnections<LiveConnection>();
   private readonly all = new Set<LiveConnection>();
   /** Of the last TLS connection, for an abbreviated handshake of the next. */
   private session: Buffer | undefined;
@@ -47,14 +44,10 @@ export class Connections {
 
   /** Gives a connected idle connection at once, else opens one; rejects where that fails. The caller sends or releases. */
   take(withinMs: number): LiveConnection | Promise<LiveConnection> {
-    for (let found = this.idle.pop(); found !== undefined; found = this.idle.pop()) {
-      if (found.isFit()) {
-        found.socket.ref();
-        return found;
-      }
-      found.destroy();
-    }
-    return this.open(Math.min(withinMs, OPEN_MS));
+    const found = this.idle.take();
+    if (found === undefined) return this.open(Math.min(withinMs, OPEN_MS));
+    found.socket.ref();
+    return found;
   }
 
   close(): void {
@@ -85,7 +78,7 @@ export class Connections {
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         timeout.removeEventListener('abort', giveUp);
         socket.setNoDelay(true);
-        const connection = new LiveConnection(socket, secure, this.parts, (idle) => this.idle.push(idle));
+        const connection = new LiveConnection(socket, secure, this.parts, (idle) => this.idle.add(idle));
         this.all.add(connection);
         socket.once('close', () => this.all.delete(connection));
         resolve(connection);
@@ -98,10 +91,8 @@ export class Connections {
 export class LiveConnection implements Connection {
   readonly socket: Socket;
   readonly agent: HttpAgent;
-  private readonly clock: Clock;
   private readonly giveBack: (connection: LiveConnection) => void;
-  private idleMs: number;
-  private idleSince: ClockReading;
+  private readonly idle: IdleTime;
 
   constructor(
     socket: Socket,
@@ -110,12 +101,10 @@ export class LiveConnection implements Connection {
     giveBack: (connection: LiveConnection) => void,
   ) {
     this.socket = socket;
-    this.clock = clock;
-    this.idleMs = idleMs;
-    this.idleSince = clock.read();
+    this.idle = new IdleTime(clock, idleMs);
     this.giveBack = giveBack;
     this.agent = bindAgent(secure, socket, () => {
-      this.idleSince = this.clock.read();
+      this.idle.begin();
       this.giveBack(this);
     });
   }
@@ -129,14 +118,12 @@ export class LiveConnection implements Connection {
 
   /** Whether it was idle for longer than its server is expected to keep it. */
   isStale(): boolean {
-    return measureBetween(this.idleSince, this.clock.read()) > this.idleMs;
+    return this.idle.isOver();
   }
 
   /** Takes the server's word on how long it keeps the connection: `timeout=5` of the header Keep-Alive. */
   heed(keepAlive: string | undefined): void {
-    const seconds = /(?:^|[,\s])timeout=(\d{1,9})/i.exec(keepAlive ?? '')?.[1];
-    if (seconds !== undefined)
-      this.idleMs = Math.min(this.idleMs, Math.max(0, Number(seconds) * 1000 - HINT_MARGIN_MS));
+    this.idle.heed(keepAlive);
   }
 
   release(): void {
