@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../src/base/clock.ts';
 import { SIMULATOR_SCHEMA } from '../../../src/gateway/simulator/config/schema.ts';
-import { readFaults, readSimulatorConfig } from '../../../src/gateway/simulator/simulator.ts';
+import { readFaults, readSimulatorConfig, Simulator } from '../../../src/gateway/simulator/simulator.ts';
 
 const findProblems = (data: unknown) => {
   const read = readSimulatorConfig(data);
@@ -110,5 +111,25 @@ it('the schema describes every top-level key', () => {
     'auth',
     'surprises',
     'faults',
+  ]);
+});
+
+it('an order of another program comes before the start, or so long after it', async () => {
+  const row = { market: 'BTC-USD', side: 'long', size: '0.01', price: '60000' } as const;
+  const resting = [
+    { ...row, agoMs: 1000, client_order_id: 'before' },
+    { ...row, agoMs: -500, client_order_id: 'behind' },
+  ];
+  const read = readSimulatorConfig({ account: { resting } });
+  if ('problems' in read) throw new Error(read.problems.join('; '));
+  const clock = new VirtualClock(1_767_600_000_000);
+  const simulator = new Simulator(read.config, clock, 1);
+  const listed = () => simulator.books().orders.map((order) => [order.client_order_id, order.status]);
+  await clock.advanceTo(clock.now() + 499);
+  expect(listed()).toEqual([['before', 'open']]);
+  await clock.advanceTo(clock.now() + 1);
+  expect(listed()).toEqual([
+    ['before', 'open'],
+    ['behind', 'open'],
   ]);
 });

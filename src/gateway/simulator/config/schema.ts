@@ -151,7 +151,7 @@ export const SIMULATOR_SCHEMA = {
             side: { enum: [...SIDES] },
             size: POSITIVE,
             price: POSITIVE,
-            agoMs: MS,
+            agoMs: { type: 'integer' },
             client_order_id: TEXT,
             nulls: { type: 'array', items: TEXT },
           },

@@ -95,7 +95,7 @@ export interface AccountConfig {
     readonly price: DecimalString;
     readonly agoMs: number;
   }[];
-  /** Limit orders that are open at the start, placed by another program `agoMs` before it. */
+  /** Limit orders that another program placed `agoMs` before the start; where that is negative, it places them so long after it. */
   readonly resting: readonly {
     readonly market: string;
     readonly side: Side;

@@ -83,8 +83,8 @@ export class FillEngine {
     return order;
   }
 
-  /** Adds the positions and resting orders of the configuration, oldest first. */
-  openWith({ positions, resting }: Settings['account'], startedAt: number): void {
+  /** Adds the positions and resting orders of the configuration, oldest first; called when they are placed or before. */
+  openWith({ positions, resting }: Pick<Settings['account'], 'positions' | 'resting'>, startedAt: number): void {
     const rows = [
       ...positions.map((row) => ({ ...row, kind: 'position' as const })),
       ...resting.map((row) => ({ ...row, kind: 'resting' as const })),

@@ -42,7 +42,12 @@ export function openVenue(settings: Settings, clock: Clock, chance: Chance): Ven
   const orderEntry = new OrderEntry({ settings, chance, events, fillEngine, ledger });
   const deadman = new DeadmanSwitch(clock, settings.surprises.deadmanDelayMs, (at) => orderEntry.cancelByDeadman(at));
   const sessions = new Sessions(settings.auth, startedAt);
-  fillEngine.openWith(settings.account, startedAt);
+  const { positions, resting } = settings.account;
+  fillEngine.openWith({ positions, resting: resting.filter(({ agoMs }) => agoMs >= 0) }, startedAt);
+  for (const agoMs of new Set(resting.map((row) => row.agoMs).filter((each) => each < 0))) {
+    const arriving = { positions: [], resting: resting.filter((row) => row.agoMs === agoMs) };
+    events.schedule(startedAt - agoMs, () => fillEngine.openWith(arriving, startedAt));
+  }
   events.watch();
   return { settings, chance, markets, ledger, account, fillEngine, events, orderEntry, deadman, sessions };
 }
