@@ -111,6 +111,8 @@ export interface Scope {
   position?(market: string): HeldPosition;
   /** What the account holds in a market, as last read; undefined where that is not proven. Absent where there is no run. */
   accountPosition?(market: string): Decimal | undefined;
+  /** What an evaluation may spend; as much as any may where absent. */
+  readonly fuel?: number;
   /** Tick and lot of a market, for `tick` and `lot`; undefined if the deployment does not describe the market. */
   rules(market: string): { readonly tick: DecimalString; readonly lot: DecimalString } | undefined;
 }

@@ -113,3 +113,10 @@ describe('a value is bounded', () => {
     expect(readInputs(runbook, { t: 'x'.repeat(LONGEST_TEXT) })).toHaveProperty('values');
   });
 });
+
+it('an evaluation spends what its scope gives it', () => {
+  const { expr } = compile('range(100).all(i, i >= 0)', 'any', { ...ENV, roots: MORE });
+  expect(() => expr?.evaluate({ ...scope, fuel: 100 })).toThrow(EvaluationFailure);
+  expect(expr?.evaluate({ ...scope, fuel: Number.POSITIVE_INFINITY })).toBe(true);
+  expect(expr?.evaluate(scope)).toBe(true);
+});

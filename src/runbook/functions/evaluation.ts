@@ -52,10 +52,14 @@ const BYTES_PER_UNIT = 64;
 // Evaluation is synchronous, so one counter serves an expression and everything it evaluates through its scope.
 let depth = 0;
 let spent = 0;
+let most = FUEL;
 
 /** Runs one compiled expression; an evaluation inside another (a `def`, a market) spends the outer one's fuel. */
 export function evaluateIn(scope: Scope, run: Run, weight: number, text: string): Value {
-  if (depth === 0) spent = 0;
+  if (depth === 0) {
+    spent = 0;
+    most = scope.fuel ?? FUEL;
+  }
   depth += 1;
   try {
     if (depth > DEEPEST_DEF) throw new EvaluationFailure(`more than ${DEEPEST_DEF} names refer to each other`, text);
@@ -75,7 +79,7 @@ export function requireBoundedValue(value: Value, text: string): void {
 
 export function spend(count: number, text: string): void {
   spent += count;
-  if (spent > FUEL) throw new EvaluationFailure(`the evaluation spends more than ${FUEL} units`, text);
+  if (spent > most) throw new EvaluationFailure(`the evaluation spends more than ${most} units`, text);
 }
 
 /** Spends what reading or comparing a text of this length takes. */
