@@ -241,8 +241,10 @@ function matches(planned: Readonly<Record<string, string>>, sent: Readonly<Recor
   const names = Object.keys(planned);
   // The row of a list is that of its first page; a full one is followed by others, where more than a thousand orders are in a market.
   const isFollowing = sent['p_page'] !== undefined && sent['p_page'] !== '0' && planned['p_page'] === undefined;
+  // And in such a market those that are open are read in place of all of them.
+  const isOpen = sent['status'] === 'open' && planned['status'] === undefined && planned['p_limit'] === '1000';
   return (
-    names.length + (isFollowing ? 1 : 0) === Object.keys(sent).length &&
+    names.length + Number(isFollowing) + Number(isOpen) === Object.keys(sent).length &&
     names.every(
       (name) => sent[name] !== undefined && (planned[name] === KNOWN_AFTER_RUN || planned[name] === sent[name]),
     )

@@ -9,9 +9,11 @@ import type { Plan } from '../../src/runbook/plan/plan.ts';
 import type { Value } from '../../src/runbook/values.ts';
 import { isPositionStop } from '../../src/venue/order/context.ts';
 import { isWorking } from '../../src/venue/order/states.ts';
-import { readRetryAfter } from '../../src/venue/tokens/headers.ts';
+import { readRetryAfter, readTokenCounts } from '../../src/venue/tokens/headers.ts';
 import { isUrgent } from '../../src/venue/tokens/ledger.ts';
 import { findExceeded, findUnplanned } from '../plan/against-plan.ts';
+import { indexSteps, toStatic } from './completion-invariants.ts';
+import { EXCESSIVE } from './drawn-runbook.ts';
 import type { Facts } from './facts.ts';
 import type { Invariant } from './invariants.ts';
 import { REFRESH_TOKEN } from './scenario.ts';
@@ -146,12 +148,48 @@ function* findLeftByKill(facts: Facts): Iterable<string> {
     yield `the kill said at ${swept.at} that nothing is left, and ${id} was ${status}`;
 }
 
+/** Refusals that were taken for one of the rate limit: then the same request is sent again, and others wait. */
+function* findTakenForLimit(facts: Facts): Iterable<string> {
+  for (const each of facts.settled) {
+    if (each.entry.data.failure !== 'rate_limited') continue;
+    const { endpoint } = each.intended.data;
+    const reply = facts.requestOf(each)?.reply;
+    if (reply?.kind !== 'answer') continue;
+    const { status, headers, body } = reply;
+    if (status !== 429 && readRetryAfter(headers) === undefined && readTokenCounts(headers).remaining !== 0)
+      yield `${endpoint} was refused with ${status} ${body.slice(0, 80)}, and counts as refused for its rate`;
+  }
+}
+
+/** Steps that were done with an evaluation which spends more than any may: meanwhile no heartbeat can leave. */
+function* findExcessive({ happened }: Facts): Iterable<string> {
+  for (const run of happened.runs) {
+    const steps = indexSteps(run);
+    for (const entry of run.entries) {
+      if (entry.type !== 'step.ended' || (entry.data.outcome !== 'succeeded' && entry.data.outcome !== 'skipped'))
+        continue;
+      const step = steps.get(toStatic(entry.step));
+      const texts = step === undefined ? [] : [...walkExpressions([step.if, step.args])];
+      if (texts.some((text) => (EXCESSIVE as readonly string[]).includes(text)))
+        yield `${entry.step} ${entry.data.outcome} with an evaluation that spends more than it may`;
+    }
+  }
+}
+
+/** The texts of the expressions in a value, but for those of steps in it. */
+function* walkExpressions(value: unknown): Iterable<string> {
+  if (typeof value !== 'object' || value === null || 'verb' in value) return;
+  if ('evaluate' in value && 'text' in value) yield value.text as string;
+  else for (const each of Object.values(value)) yield* walkExpressions(each);
+}
+
 export const ACCOUNT_INVARIANTS = {
   I10: {
     name: 'the budget',
-    asks: 'the venue refuses nothing for want of tokens, no minute holds more than the limit, nothing is sent before a Retry-After is over, no cancel waits for two seconds',
-    against: ['books', 'wire'],
+    asks: 'the venue refuses nothing for want of tokens, no minute holds more than the limit, nothing is sent before a Retry-After is over, no cancel waits for two seconds; no refusal counts as one of the limit that shows none in its status or headers',
+    against: ['books', 'wire', 'journal'],
     *breaches(facts) {
+      yield* findTakenForLimit(facts);
       const { happened, attempts } = facts;
       const { books, scenario, sent } = happened;
       const { tokens } = scenario.venue;
@@ -233,9 +271,10 @@ export const ACCOUNT_INVARIANTS = {
   },
   I11: {
     name: 'deadman liveness',
-    asks: 'no order leaves a guarded run while the switch is off; the switch never fires, and is renewed within half its time, while a process is there and the venue answers',
-    against: ['books', 'wire'],
+    asks: 'no order leaves a guarded run while the switch is off; the switch never fires, and is renewed within half its time, while a process is there and the venue answers; an evaluation that would hold up the heartbeats fails its step',
+    against: ['books', 'wire', 'journal'],
     *breaches(facts) {
+      yield* findExcessive(facts);
       const { happened, intents } = facts;
       const guarded = happened.runs.find(({ shape }) => shape.deadman !== undefined);
       const { deadman } = guarded?.shape ?? {};
@@ -457,12 +496,19 @@ export const ACCOUNT_INVARIANTS = {
   },
   I25: {
     name: 'the last gate',
-    asks: 'no write leaves on answers older than a quarter of a second, whenever its process was stopped',
+    asks: 'no write leaves on answers older than a quarter of a second, whenever its process was stopped, nor on a connection that was idle for longer than the profile allows',
     against: ['wire'],
     *breaches({ happened }) {
-      for (const { method, endpoint, askedMs, life, at } of happened.sent)
-        if (method !== 'GET' && endpoint !== 'POST /jwt' && askedMs > GATE_MS)
+      const { sent, scenario, stops, clockPuts } = happened;
+      // Of a machine whose clock was set back while it slept no process can tell for how long.
+      const isMeasured = stops.length === 0 || clockPuts.length === 0;
+      for (const { method, endpoint, askedMs, idleMs, life, at } of sent) {
+        if (method === 'GET') continue;
+        if (endpoint !== 'POST /jwt' && askedMs > GATE_MS)
           yield `life ${life} sent ${endpoint} at ${at}, ${askedMs} ms after it had last asked whether it may`;
+        if (isMeasured && idleMs > scenario.profile.socketIdleMs)
+          yield `life ${life} sent ${endpoint} at ${at} on a connection that was idle for ${idleMs} ms`;
+      }
     },
   },
 } as const satisfies Record<string, Invariant>;

@@ -78,10 +78,10 @@ function* findHasty(run: RunTold, windowMs: number): Iterable<string> {
 }
 
 /** The path of a step in the file. */
-const toStatic = (path: string): string => path.replaceAll(/\[\d+\]|~\d+/g, '');
+export const toStatic = (path: string): string => path.replaceAll(/\[\d+\]|~\d+/g, '');
 
 /** The steps of a runbook by their paths, without those of the runbooks that it calls. */
-function indexSteps({ shape: { runbook } }: RunTold): ReadonlyMap<string, CheckedStep> {
+export function indexSteps({ shape: { runbook } }: RunTold): ReadonlyMap<string, CheckedStep> {
   const all = [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])];
   return new Map(all.map((step) => [step.path, step]));
 }
@@ -133,6 +133,28 @@ function* findUnplaced(facts: Facts, run: RunTold): Iterable<string> {
   }
 }
 
+/** Pages of a market that were not read although every row of ours in them could be: those of other programs decide nothing about it. */
+function* findUnreadPages(facts: Facts): Iterable<string> {
+  for (const each of facts.settled) {
+    const { endpoint, params, purpose } = each.intended.data;
+    if (endpoint !== 'GET /orders' || each.entry.data.kind !== 'unresolved') continue;
+    // A list that a step hands out lacks no row.
+    if (purpose === undefined || params['market_id'] === undefined || params['p_limit'] === undefined) continue;
+    const request = facts.requestOf(each);
+    if (request?.reply?.kind === 'answer' && each.entry.data.status === 200 && isList(request.reply.body))
+      yield `a page of ${String(params['market_id'])} at ${request.at} was not read: ${each.entry.data.message}`;
+  }
+}
+
+function isList(body: string): boolean {
+  try {
+    const { success, result } = JSON.parse(body) as { readonly success?: unknown; readonly result?: unknown };
+    return success === true && Array.isArray(result);
+  } catch {
+    return false;
+  }
+}
+
 export const COMPLETION_INVARIANTS = {
   I22: {
     name: 'orders are handed out complete',
@@ -169,9 +191,10 @@ export const COMPLETION_INVARIANTS = {
   },
   I23: {
     name: 'ends are known',
-    asks: 'when a `place` has succeeded, the venue has its order; when a cancel, or the placing of an order that never rests, has, the order has ended there',
-    against: ['books', 'journal'],
+    asks: 'when a `place` has succeeded, the venue has its order; when a cancel, or the placing of an order that never rests, has, the order has ended there; a page of a market is read whatever the rows of other programs look like',
+    against: ['books', 'wire', 'journal'],
     *breaches(facts) {
+      yield* findUnreadPages(facts);
       for (const run of facts.happened.runs) {
         yield* findUnended(facts, run);
         yield* findUnplaced(facts, run);

@@ -194,7 +194,10 @@ function draw(seed: number, leaning: Leaning): Drawing {
     const onExit = draws.of(['disarm', 'disarm', 'leave_armed']);
     const callee = draws.chance(0.4) ? new Author(draws, leaning, undefined, onExit).draft() : undefined;
     const subDraft = callee && ({ runbook: 'sub', ...callee } as const);
-    const mainDraft = { runbook: 'main', ...new Author(draws, leaning, subDraft && 'sub', onExit).draft() };
+    const mainDraft = {
+      runbook: 'main',
+      ...withExcess(new Author(draws, leaning, subDraft && 'sub', onExit).draft(), seed),
+    };
     const given = drawInputs(draws);
     const pieces = [...listPieces(mainDraft), ...(subDraft === undefined ? [] : listPieces(subDraft))];
     const build = (leftOut: readonly Piece[]): Built | undefined => {
@@ -211,6 +214,30 @@ function draw(seed: number, leaning: Leaning): Drawing {
     }
   }
   throw new Error(`no runbook for seed ${seed}: ${dropped.join('; ')}`);
+}
+
+/** Conditions that hold, and spend more than an evaluation may. */
+export const EXCESSIVE = [
+  'range(300).all(a, range(300).all(b, a + b + inputs.n >= 0))',
+  'range(400).all(a, range(200).exists(b, a * b + inputs.n >= 0 && b == 199))',
+] as const;
+
+/** In some runbooks a step that evaluates one. A stream of its own shifts no draw. */
+function withExcess(draft: Draft, seed: number): Draft {
+  const draws = new Draws(seed, 'excess');
+  if (!draws.chance(0.04)) return draft;
+  const text = draws.of(EXCESSIVE);
+  const steps = draft['steps'] as Block;
+  const at = draws.within(0, steps.length);
+  const step = new Step({
+    ...draws.of<Readonly<Record<string, Data>>>([
+      { assert: text },
+      { let: { excess: text } },
+      { if: text, wait: '100ms' },
+    ]),
+    ...(draws.chance(0.7) ? { catch: [{ on: 'any', then: 'continue' }] } : {}),
+  });
+  return { ...draft, steps: [...steps.slice(0, at), step, ...steps.slice(at)] };
 }
 
 function drawInputs(draws: Draws): Readonly<Record<string, string>> {

@@ -11,7 +11,15 @@ import type { LimitRules } from '../../src/venue/limits/rules.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import { drawRunbook, type Leaning, type RandomRunbook } from './drawn-runbook.ts';
 import { Draws } from './draws.ts';
-import { makeScenario, type Scenario, START_MS, UP_TO_THE_GATE, withKill, withLooseIds } from './scenario.ts';
+import {
+  makeScenario,
+  type Scenario,
+  START_MS,
+  UP_TO_THE_GATE,
+  withForeignOrders,
+  withKill,
+  withLooseIds,
+} from './scenario.ts';
 import { BTC, DUST, type Shape } from './shapes.ts';
 
 /** A seed of its own space: the same number means another world than among the fixed runbooks. */
@@ -493,6 +501,22 @@ const ODDITIES = {
   /** The account is killed with its orders, and sometimes released. */
   killed: { often: 0.03, change: withKill },
   'loose ids': { often: 0.03, change: withLooseIds },
+  'foreign orders': { often: 0.03, change: withForeignOrders },
+  /** Orders are refused in words that hold the name of something else. */
+  'words inside words': {
+    often: 0.05,
+    change: (scenario, draws) =>
+      withFaults(scenario, [
+        {
+          on: 'POST /orders',
+          when: { call: draws.within(1, 3) },
+          do: 'error',
+          status: draws.of([200, 400]),
+          error: draws.of(['CORPORATE_LIMIT_EXCEEDED', 'SEPARATE_LIMIT_REQUIRED', 'inaccurate limit price']),
+          processed: false,
+        },
+      ]),
+  },
 } as const satisfies Readonly<Record<string, Oddity>>;
 type OddityName = keyof typeof ODDITIES;
 

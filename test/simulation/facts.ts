@@ -102,6 +102,13 @@ export class Facts {
     return this.happened.venueTime(entry, entry.data.sentAt ?? 0);
   }
 
+  /** The request whose answer settled a call, where one left. */
+  requestOf(settled: Settled): Sent | undefined {
+    const last = this.attempts.findLast(({ intended }) => intended === settled.intended);
+    const at = this.sentAt(settled);
+    return this.happened.sent.find((one) => one.at === at && one.digest === last?.entry.data.digest);
+  }
+
   /** Every order, as its run's journal has it. */
   bookOrders(): readonly TrackedOrder[] {
     return this.happened.runs.flatMap(({ tracker }) => tracker.orders());

@@ -5,6 +5,7 @@
  */
 import { CRASH_POINTS } from '../../src/gateway/crash-points.ts';
 import { FAULTS } from '../../src/gateway/simulator/config/faults.ts';
+import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import type { Happened } from './world.ts';
 
 export type Mix = Readonly<Record<string, number>>;
@@ -81,6 +82,7 @@ export function mixOf(happened: Happened): Mix {
   count('world with a kill', Number(happened.killedAt !== undefined));
   count('world with a kill that is released', Number(happened.releasedAt !== undefined));
   count('world that a kill has swept', Number(happened.swept !== undefined));
+  count('world with more orders than a page holds', Number(books.orders.length > PAGE_ROWS));
   const { lookups, duplicateIds } = scenario.venue.surprises ?? {};
   count('world with loose ids', Number(lookups === 'all' || duplicateIds === 'same'));
   count('world with clocks apart', Number(scenario.skewMs !== 0));
@@ -193,6 +195,7 @@ export const LEAST: Mix = {
   'world with a kill that is released': 200,
   'world that a kill has swept': 100,
   'world with loose ids': 300,
+  'world with more orders than a page holds': 200,
   'world with clocks apart': 1000,
   'world with the clock put forward': 100,
   'world with the clock put back': 100,

@@ -6,14 +6,21 @@ import { writeFileSync } from 'node:fs';
 import { type Breach, breachesOf } from './invariants.ts';
 import recorded from './mutant-seeds.json' with { type: 'json' };
 import type { Mutant } from './mutants.ts';
+import type { WorldName } from './scenario.ts';
 import { simulate } from './world.ts';
 
 export type MutantSeeds = Readonly<Record<string, readonly number[]>>;
 export const MUTANT_SEEDS: MutantSeeds = recorded;
 
+/** The world of a seed of a broken protocol. */
+export function worldOf({ drawn }: Pick<Mutant, 'drawn'>, seed: number): WorldName {
+  return drawn === true ? { drawn: seed } : seed;
+}
+
 /** What notices a broken protocol in the world of a seed, where anything does. */
-export async function catches({ protocol, caughtBy }: Mutant, seed: number): Promise<Breach | undefined> {
-  const breaches = await breachesOf(await simulate(seed, protocol));
+export async function catches(mutant: Mutant, seed: number): Promise<Breach | undefined> {
+  const { protocol, caughtBy } = mutant;
+  const breaches = await breachesOf(await simulate(worldOf(mutant, seed), protocol), protocol);
   return breaches.find(({ invariant }) => caughtBy.includes(invariant));
 }
 

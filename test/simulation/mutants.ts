@@ -15,12 +15,15 @@ import type { CallOutcome, VenueCall } from '../../src/venue/port.ts';
 import type { InvariantName } from './invariants.ts';
 import type { Protocol } from './protocol.ts';
 import { REFRESH_TOKEN } from './scenario.ts';
+import { AT_AN_EVALUATION, makeThrowing, withEvaluation } from './throwing.ts';
 
 export interface Mutant {
   /** What somebody got wrong. */
   readonly name: string;
   /** Invariants that may be the first to notice. */
   readonly caughtBy: readonly (InvariantName | 'ours')[];
+  /** Its seeds are those of drawn worlds: no fixed one shows what it is about. */
+  readonly drawn?: true;
   readonly protocol: Protocol;
 }
 
@@ -567,6 +570,72 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: ['I14', 'I2', 'I12'],
     protocol: { lease: () => ({ holds: async () => true }) },
   },
+  // Orders of other programs, words of refusals, idle connections, mistakes of our own, evaluations.
+  {
+    name: 'reads one page of a market, and takes it for all of its orders',
+    caughtBy: ['I4'],
+    protocol: {
+      // A page that is not full is followed by no other reading.
+      transport: answering(({ endpoint, params }, answer) =>
+        endpoint === 'GET /orders' && params['market_id'] !== undefined && params['p_limit']?.text === '1000'
+          ? results(answer, (rows) => rows.slice(0, 999))
+          : answer,
+      ),
+    },
+  },
+  {
+    name: 'takes a page for unreadable where one row of another program is',
+    caughtBy: ['I23'],
+    protocol: {
+      venue: (port) => ({
+        ...portOf(port),
+        call: <E extends EndpointName>(call: VenueCall<E>) => {
+          const { rows: _, ...rest } = call;
+          return port.call(rest as VenueCall<E>);
+        },
+      }),
+    },
+  },
+  {
+    name: 'finds the rate limit inside other words',
+    caughtBy: ['I10'],
+    drawn: true,
+    protocol: {
+      transport: answering((_, answer) =>
+        answer.status < 500 && isRefusal(answer) && /rate[\s_-]*limit/i.test(answer.body)
+          ? { ...answer, status: 429 }
+          : answer,
+      ),
+    },
+  },
+  {
+    name: 'keeps idle connections for ever',
+    caughtBy: ['I25'],
+    protocol: { profile: (profile) => ({ ...profile, socketIdleMs: Number.POSITIVE_INFINITY }) },
+  },
+  {
+    name: 'lets a mistake of its own out of the interpreter, past undo, on_error and finally',
+    caughtBy: ['ours'],
+    protocol: makeThrowing({ ...AT_AN_EVALUATION, escapes: true }).protocol,
+  },
+  {
+    name: 'does not meter evaluations',
+    caughtBy: ['I11'],
+    drawn: true,
+    protocol: {
+      engine: ({ setup, ports }) => ({
+        setup: {
+          ...setup,
+          runbook: withEvaluation(
+            setup.runbook,
+            (evaluate) => (scope) =>
+              evaluate(Object.create(scope, { fuel: { value: Number.POSITIVE_INFINITY } }) as typeof scope),
+          ),
+        },
+        ports,
+      }),
+    },
+  },
 ];
 
 /** What a reading looks up: an order by its client order id, or the page of a market, the second evidence. Undefined for other requests. */
@@ -622,6 +691,14 @@ function refusal(status: number, error: string): WireAnswer {
 
 function definiteToo(profile: Parameters<NonNullable<Protocol['profile']>>[0]) {
   return { ...profile, refusals: { definite: ['MUTANT_SAYS_NO'], doubtful: [] } };
+}
+
+function isRefusal({ body }: WireAnswer): boolean {
+  try {
+    return (JSON.parse(body) as { success?: unknown }).success === false;
+  } catch {
+    return false;
+  }
 }
 
 function isEnvelope({ body }: WireAnswer): boolean {

@@ -77,6 +77,8 @@ export interface Scenario extends Crowd {
   readonly faultsUntilMs: number;
   /** The longest that a request is late. */
   readonly lateMs: number;
+  /** For how long a balancer before the venue keeps an idle connection, ms: longer than this program uses one. */
+  readonly balancerMs: number;
   // Only in drawn worlds.
   /** When feeds give old prices, or none; ms after the start. */
   readonly badPrices?: { readonly fromMs: number; readonly untilMs: number; readonly ageMs: number | undefined };
@@ -125,6 +127,14 @@ const BEHIND_THE_GATE: ReadonlySet<string> = new Set(['CP6', 'CP13', 'CP17']);
 export const UP_TO_THE_GATE = ['CP1', 'CP2', 'CP5', 'CP3', 'CP4', 'CP4', 'CP23', 'CP23', 'CP23'] as const;
 
 export function scenarioOf(seed: number): Scenario {
+  if (seed % 59 !== 47) return dealtScenario(seed);
+  // One of which several orders are awaited at once: these are read together.
+  let index = seed;
+  while (!shapeOf(index).text.includes('parallel:')) index += 1;
+  return withForeignOrders(makeScenario(seed, shapeOf(index)), new Draws(seed, 'foreign orders'));
+}
+
+function dealtScenario(seed: number): Scenario {
   const scenario = makeScenario(seed, shapeOf(seed));
   const draws = new Draws(seed, 'newer');
   // By residues that no kept seed has, so that none deals another world.
@@ -133,6 +143,26 @@ export function scenarioOf(seed: number): Scenario {
   if (seed % 64 === 32 || seed % 64 === 56) return withLooseIds(scenario, draws);
   if (seed % 64 === 33 || seed % 64 === 60) return withNeighbour(scenario, draws);
   return seed % 64 === 63 ? withAccountLimits(scenario, draws) : scenario;
+}
+
+/**
+ * Other programs place more orders in the market than a page holds, after ours: no page shows these any more. Some of their rows no one
+ * can read.
+ */
+export function withForeignOrders({ venue, ...scenario }: Scenario, draws: Draws): Scenario {
+  const afterMs = draws.of([100, 150, 250, 400, draws.within(500, 9000)]);
+  const nulls = draws.chance(0.5) ? [draws.of(['size', 'price', 'initial_size', 'timestamp'])] : undefined;
+  const newer = Array.from({ length: 1010 }, (_, index) => ({
+    market: BTC,
+    side: 'long' as const,
+    size: '0.0001',
+    price: String(60_000 - index),
+    agoMs: -afterMs,
+    client_order_id: `of-another-program-${index}`,
+    ...(nulls !== undefined && index % 100 === 0 ? { nulls } : {}),
+  }));
+  const resting = [...(venue.account?.resting ?? []), ...newer];
+  return { ...scenario, venue: { ...venue, account: { ...venue.account, resting, maxOpenOrders: 5000 } } };
 }
 
 /** Another program on the address that spends a quarter of the usual limit, evenly, for as long as a world lasts. */
@@ -246,6 +276,7 @@ export function makeScenario(seed: number, shape: Shape): Scenario {
     asksAgainAfterMs: draws.chance(0.6) ? draws.of([1000, 60_000]) : undefined,
     faultsUntilMs,
     lateMs,
+    balancerMs: new Draws(seed, 'balancer').of([4_500, 5_000, 10_000, 350_000]),
     ...crowd,
   };
 }

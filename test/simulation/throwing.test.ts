@@ -4,14 +4,18 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type Breach, breachesOf } from './invariants.ts';
+import { MUTANT_SEEDS } from './mutant-seeds.ts';
 import { shapeOf } from './shapes.ts';
 import { storyOf } from './story.ts';
-import { makeThrowing, type Place, type Throwing } from './throwing.ts';
+import { AT_AN_EVALUATION, makeThrowing, type Place, type Throwing } from './throwing.ts';
 import { simulate } from './world.ts';
 
 const PLACES: readonly Place[] = ['boundary', 'evaluation'];
 /** With deaths of processes, branches, amends, handlers, `finally`, orders of unknown fate. */
 const SEEDS = [3, 4];
+/** Where the broken protocol is caught that makes the same mistake and lets it out of the interpreter. */
+const ESCAPING =
+  MUTANT_SEEDS['lets a mistake of its own out of the interpreter, past undo, on_error and finally'] ?? [];
 const MORE_SEEDS = [8, 12, ...Array.from({ length: 30 }, (_, index) => index * 13 + 1)];
 
 describe('a mistake of ours', { timeout: 1_200_000 }, () => {
@@ -25,6 +29,10 @@ describe('a mistake of ours', { timeout: 1_200_000 }, () => {
 
   it.each([0, 14])('fails the run of seed %i when the next process does not make it any more', async (seed) => {
     expect(await throwEverywhere(seed, 'corrected')).toBeGreaterThan(4);
+  });
+
+  it.each(ESCAPING)('fails the run of seed %i, in which it is noticed when it escapes', async (seed) => {
+    await throwAt(seed, AT_AN_EVALUATION);
   });
 
   it('fails the run in more worlds', { tags: ['long'] }, async () => {

@@ -18,7 +18,12 @@ export interface Throwing {
    * `corrected`: the processes after it do not make the mistake any more.
    */
   readonly older?: 'kept' | 'corrected';
+  /** It ends the run where this should be cleaned up, in every process: nothing stops it on its way out of the interpreter. */
+  readonly escapes?: true;
 }
+
+/** The mistake of the broken protocol that lets it escape. */
+export const AT_AN_EVALUATION = { place: 'evaluation', at: 2 } as const satisfies Throwing;
 
 /** What came of it in a world. */
 export interface Thrown {
@@ -32,7 +37,7 @@ export interface Thrown {
 const BOUNDARIES: ReadonlySet<string> = new Set(['step.started', 'step.ended', 'step.decided']);
 
 /** A world whose first run makes the mistake; its companions do not. */
-export function makeThrowing({ place, at, older }: Throwing): Thrown {
+export function makeThrowing({ place, at, older, escapes }: Throwing): Thrown {
   const thrown: Thrown = { protocol: {}, passed: { boundary: 0, evaluation: 0 }, atLast: false };
   const engine = ({ setup, ports }: EngineParts, process?: { readonly life: number; die(point: string): void }) => {
     if (setup.run !== 'run') return { setup, ports };
@@ -51,6 +56,7 @@ export function makeThrowing({ place, at, older }: Throwing): Thrown {
     };
     const append: RunPorts['log']['append'] = (type, data, step, actor) => {
       if (BOUNDARIES.has(type)) pass('boundary');
+      if (isOver && escapes && type === 'run.moved') throw new TypeError('a mistake of ours');
       if (isOver && isFirst && older !== undefined && type === 'run.moved') {
         process.die('its run throws');
         throw new Error('the process is gone');
@@ -58,15 +64,24 @@ export function makeThrowing({ place, at, older }: Throwing): Thrown {
       ports.log.append(type, data, step, actor);
     };
     return {
-      setup: { ...setup, runbook: watched(setup.runbook, () => pass('evaluation')) },
+      setup: {
+        ...setup,
+        runbook: withEvaluation(setup.runbook, (evaluate) => (scope) => {
+          pass('evaluation');
+          return evaluate(scope);
+        }),
+      },
       ports: { ...ports, log: { tracker: ports.log.tracker, append } },
     };
   };
   return Object.assign(thrown, { protocol: { engine } });
 }
 
-/** The same runbook, which reports when one of its expressions is evaluated. */
-function watched(runbook: CheckedRunbook, told: () => void): CheckedRunbook {
+/** The same runbook, with each of its expressions evaluated in another way. */
+export function withEvaluation(
+  runbook: CheckedRunbook,
+  change: (evaluate: Expr['evaluate']) => Expr['evaluate'],
+): CheckedRunbook {
   const copies = new Map<object, object>();
   const copy = (value: unknown): unknown => {
     if (value === null || typeof value !== 'object') return value;
@@ -79,12 +94,7 @@ function watched(runbook: CheckedRunbook, told: () => void): CheckedRunbook {
     for (const [key, each] of Object.entries(value)) Object.assign(made, { [key]: copy(each) });
     if ('evaluate' in value) {
       const { evaluate } = value as Expr;
-      Object.assign(made, {
-        evaluate: (scope: Parameters<Expr['evaluate']>[0]) => {
-          told();
-          return evaluate(scope);
-        },
-      });
+      Object.assign(made, { evaluate: change(evaluate) });
     }
     return made;
   };

@@ -419,7 +419,9 @@ class World {
   private road(process: Process, sent = this.sent): Transport {
     const isJwt = this.profile.auth.mode === 'jwt';
     const venue = this.simulator.transport(isJwt ? { token: () => this.carried.get(process) } : undefined);
-    return roadOf({ process, base: this.clock, disk: this.disk, sent, venue });
+    const { profile, clock: base, disk, scenario } = this;
+    const { balancerMs } = scenario;
+    return roadOf({ process, base, disk, sent, venue, idleMs: profile.socketIdleMs, balancerMs });
   }
 
   // People, and what is done to the machine.
