@@ -139,6 +139,14 @@ describe('the orders', () => {
     expect(await venue.order(orders[0]?.id ?? '')).toMatchObject({ status: 'open' });
   });
 
+  it('an order can be refused, and be shown some time later', async () => {
+    const { venue, orders } = await posted({ do: 'error', error: 'ENGINE_TIMEOUT', processed: true, ms: 90_000 });
+    expect(orders).toHaveLength(1);
+    expect(await venue.order(orders[0]?.id ?? '')).toBeUndefined();
+    await venue.pass(40_000);
+    expect(await venue.order(orders[0]?.id ?? '')).toMatchObject({ status: 'open' });
+  });
+
   it('a lost cancel_all leaves all orders', async () => {
     const venue = new SimulatedVenue({
       ...CALM,

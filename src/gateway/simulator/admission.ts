@@ -4,7 +4,7 @@
  */
 import { type EndpointName, getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
 import { Answers, type Outcome, type VenueAnswer } from './answer.ts';
-import { FAULTS, type FaultRule } from './config/faults.ts';
+import type { FaultRule } from './config/faults.ts';
 import { HANDLERS, type Handler } from './handlers.ts';
 import { buildMarketRecord } from './market/feeds.ts';
 import { readParams, VenueError, type VenueRequest } from './market/request.ts';
@@ -92,8 +92,7 @@ export class Admission {
     const { account, surprises } = this.venue.settings;
     const params = readParams(name, request, surprises, { leverage: { max: account.maxLeverage } });
     const handler: Handler<E> = HANDLERS[name];
-    const orderFault = fault !== undefined && FAULTS[fault.do] === 'orders' ? fault : undefined;
-    return handler(this.venue, { params, at, fault: orderFault });
+    return handler(this.venue, { params, at, fault });
   }
 
   /** Answers GET /markets, which feeds read over HTTP: one market or all, without a session. */

@@ -16,7 +16,7 @@ interface Received<E extends EndpointName> {
   readonly params: Params<E>;
   /** Epoch ms of arrival. */
   readonly at: number;
-  /** The fault, if it affects orders. */
+  /** What it meets, if anything: some faults affect orders. */
   readonly fault: FaultRule | undefined;
 }
 

@@ -26,7 +26,10 @@ export const FAULTS = {
   oversize: 'network',
   /** Answers `status` with `body`; `processed` says whether the request is carried out nevertheless. */
   status: 'answer',
-  /** Answers `success: false` with the text `error` and `status` (200); `processed` as above. */
+  /**
+   * Answers `success: false` with the text `error` and `status` (200); `processed` as above. With `ms` GET /orders does not show an
+   * order for that long that was placed nevertheless.
+   */
   error: 'answer',
   /** Refused for lack of tokens, with `retryAfter` as written, even if it is invalid. */
   rate_limited: 'answer',

@@ -180,6 +180,7 @@ export class OrderEntry {
   private drawVisibilityLag(fault: Fault): number {
     const { chance, fillEngine, settings } = this.parts;
     if (fault?.do === 'invisible') return fault.ms ?? Number.POSITIVE_INFINITY;
+    if (fault?.do === 'error' && fault.ms !== undefined) return fault.ms;
     return chance.drawWithin(settings.visibilityLagMs, 'visibility', fillEngine.nextNumber);
   }
 
