@@ -8,6 +8,7 @@ import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { GivenMarket, SimulatorConfig } from '../../src/gateway/simulator/config/settings.ts';
 import type { StepName } from '../../src/runbook/checked.ts';
 import type { LimitRules } from '../../src/venue/limits/rules.ts';
+import { LOOKUP_PATIENCE } from '../../src/venue/order/polling.ts';
 import type { Profile } from '../../src/venue/profile/profile.ts';
 import { drawRunbook, type Leaning, type RandomRunbook } from './drawn-runbook.ts';
 import { Draws } from './draws.ts';
@@ -15,6 +16,7 @@ import {
   makeScenario,
   type Scenario,
   START_MS,
+  UNDECIDED,
   UP_TO_THE_GATE,
   withForeignOrders,
   withKill,
@@ -61,7 +63,7 @@ export const AIMS = {
   },
   doubt: {
     leaning: { steps: more('place'), doubts: true },
-    oddities: ['disturbed order', 'missing order', 'claimed'],
+    oddities: ['disturbed order', 'missing order', 'claimed', 'late refusals'],
     meets:
       /^denied MARKET_QUARANTINED|^row .*(unknown|absent|quarantined|submitting|NOT_FOUND|EXHAUSTED|DUPLICATE|REFUSED|rejected|draft)/,
   },
@@ -482,6 +484,37 @@ const ODDITIES = {
           error: 'CLIENT_ORDER_ID_DUPLICATE',
         },
       ]),
+  },
+  /** Orders that are refused in words that decide nothing, and are there: shown when a first look-up has found nothing. */
+  'late refusals': {
+    often: 0.03,
+    change: (scenario, draws) =>
+      withFaults(
+        scenario,
+        Array.from({ length: draws.within(1, 2) }, () => ({
+          on: 'POST /orders',
+          when: { call: draws.within(1, 3) },
+          do: 'error' as const,
+          status: 400,
+          error: draws.of(UNDECIDED),
+          processed: true,
+          ms: Math.min(draws.within(5200, 12_000), scenario.lateMs - 2000),
+        })),
+      ),
+  },
+  /** No reading of orders is answered for longer than a run looks for one; behind that a person resumes what has halted. */
+  blind: {
+    often: 0.03,
+    change: (scenario, draws) => {
+      const afterMs = draws.within(0, 3000);
+      const untilMs = LOOKUP_PATIENCE * scenario.profile.ambiguityWindowMs + draws.of([40_000, 100_000]);
+      const lost = { call: draws.within(1, 2) };
+      const faults: readonly FaultRule[] = [
+        { on: 'POST /orders', when: lost, do: draws.of(['lost_before', 'lost_before', 'lost_after']) },
+        { on: 'GET /orders', when: { afterMs, untilMs }, do: 'status', status: 503, processed: false },
+      ];
+      return { ...withFaults(scenario, faults), asksAgainAfterMs: draws.of([1000, untilMs, untilMs]) };
+    },
   },
   'disturbed switch': {
     often: 0.03,

@@ -123,6 +123,9 @@ const POINTS: Readonly<Partial<Record<CrashPoint | 'time', number>>> = {
  */
 const BEHIND_THE_GATE: ReadonlySet<string> = new Set(['CP6', 'CP13', 'CP17']);
 
+/** Words of refusals that decide nothing: unknown ones, and such that say that a part of the venue failed. */
+export const UNDECIDED = ['SOMETHING_WENT_WRONG', 'try again later', 'ENGINE_TIMEOUT', 'ORDER_SERVICE_BUSY'] as const;
+
 /** The points of a request between its first checks and the gate. */
 export const UP_TO_THE_GATE = ['CP1', 'CP2', 'CP5', 'CP3', 'CP4', 'CP4', 'CP23', 'CP23', 'CP23'] as const;
 
@@ -264,7 +267,10 @@ export function makeScenario(seed: number, shape: Shape): Scenario {
     seed,
     startMs: START_MS,
     shape,
-    venue: withLags(venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }), new Draws(seed, 'lags')),
+    venue: withAmends(
+      withLags(venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }), new Draws(seed, 'lags')),
+      seed,
+    ),
     profile: profileOf(windowMs, tokens, jwt),
     injectedFaults: injectedFaults(draws, crowd),
     stop: drawStop(seed),
@@ -408,6 +414,12 @@ function withLags(venue: SimulatorConfig, draws: Draws): SimulatorConfig {
   return { ...venue, fillLagMs, surprises: { ...venue.surprises, immediateOpenMs } };
 }
 
+/** In some worlds an amend leaves the size that a record began with as it was. The stream is one by which no recorded seed changes. */
+function withAmends(venue: SimulatorConfig, seed: number): SimulatorConfig {
+  const amendInitialSize = new Draws(seed, 'amended records').chance(0.4) ? 'stays' : 'changes';
+  return { ...venue, surprises: { ...venue.surprises, amendInitialSize } };
+}
+
 /** A price that wanders for the first half minute and is constant afterwards. */
 function wandering(draws: Draws, id: typeof BTC | typeof DUST): { afterMs: number; price: string }[] {
   const points = [{ afterMs: 0, price: priceOf(id, 0) }];
@@ -546,7 +558,7 @@ function detailsOf(
     case 'status':
       return { status: draws.of([500, 502, 503, 504, 404, 404]), processed: draws.chance(0.5) };
     case 'error': {
-      // Carried out and yet refused with an unknown text: one look-up decides (interface.md), so it must be able to see.
+      // Carried out and yet refused in words that decide nothing. Drawn worlds show such an order only behind its first look-up.
       const error = draws.of(['SOMETHING_WENT_WRONG', 'INSUFFICIENT_MARGIN', 'try again later']);
       const status = draws.of([200, 400]);
       const processed = visibilityMs === 0 && draws.chance(0.3);
