@@ -5,6 +5,8 @@
 import type { BookedOrder } from '../../src/gateway/simulator/ledger-view.ts';
 import type { Entry, EntryOf } from '../../src/journal/entry.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
+import { TIMINGS } from '../../src/venue/order/context.ts';
+import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import { isFoundMissing, type OrderTerms } from '../../src/venue/port.ts';
 import { isTerminalStatus, type OrderRecord } from '../../src/venue/records.ts';
 import type { Sent } from './process-transport.ts';
@@ -271,6 +273,54 @@ export class Facts {
     }
   }
 
+  /** The orders that the answer to a reading shows. */
+  listRows(request: Sent): readonly OrderRecord[] {
+    return request.endpoint === 'GET /orders' ? (readRows(request) ?? []) : [];
+  }
+
+  /**
+   * Why an order is in doubt at the end of its run although it could be known not to be at the venue; undefined where nothing shows
+   * that. By what the venue answered, not by what a journal makes of it: look-ups that all found nothing, since its attempt or since
+   * a person resumed the run, and pages of its market that were all read.
+   */
+  findProvable({ run, terms, attempts }: Intent): string | undefined {
+    const { sent, lives, scenario } = this.happened;
+    const { clientOrderId: id, market } = terms;
+    const since = Math.max(
+      ...attempts.map(({ entry }) => this.at(entry)),
+      ...run.entries.flatMap((entry, index) =>
+        entry.type === 'run.resumed' && run.entries[index - 1]?.type === 'run.ended' ? [this.at(entry)] : [],
+      ),
+    );
+    const readings = sent.filter(
+      ({ endpoint, at, params }) => endpoint === 'GET /orders' && at >= since && params['status'] === undefined,
+    );
+    const lookups = readings.filter(({ params }) => params['client_order_id'] === id);
+    const pages = readings.filter(({ params }) => params['market_id'] === market && params['p_limit'] !== undefined);
+    if (pages.some((page) => (readRows(page)?.length ?? PAGE_ROWS) >= PAGE_ROWS)) return undefined;
+    // One that never left, or showed rows that no one can read, proves nothing either.
+    const isInVain = this.settled.some(
+      ({ entry, intended }) =>
+        entry.run === run.name &&
+        intended.data.endpoint === 'GET /orders' &&
+        this.at(entry) >= since &&
+        (entry.data.unread !== undefined || entry.data.kind === 'denied' || NOT_SENT.has(entry.data.failure ?? '')),
+    );
+    if (isInVain) return undefined;
+    const nothing = lookups.filter((each) => readRows(each)?.length === 0);
+    const isStruck = lives.some(({ how, endedAt }) => how !== 'ended' && endedAt >= since);
+    const [first, last] = [lookups[0]?.at ?? 0, nothing.at(-1)?.at ?? 0];
+    if (
+      nothing.length >= TIMINGS.absenceReads &&
+      !isStruck &&
+      last - first > scenario.profile.ambiguityWindowMs + SLACK_MS
+    )
+      return `${nothing.length} look-ups found nothing, the last ${last - first} ms behind the first`;
+    return nothing.length === lookups.length && !isStruck
+      ? `its ${lookups.length} look-ups, if any, all found nothing`
+      : undefined;
+  }
+
   /** Readings that were confirmed, or found nothing, and asked about a client order id. */
   lookups(clientOrderId: string): readonly Settled[] {
     return this.settled.filter(
@@ -306,6 +356,24 @@ export function stopsGuarding(entry: Entry, { deadman }: Shape): boolean {
 /** A call's name is its own within its run. */
 function callOf(entry: EntryOf<'call.intended' | 'call.attempted' | 'call.settled'>): string {
   return `${entry.run} ${entry.data.call}`;
+}
+
+/** How much later than the first look-up of an order the time may begin that proves its absence: for tokens, and a slow answer. */
+const SLACK_MS = 30_000;
+
+/** Why a request did not reach the venue, or was not read there: no connection, no session, no tokens. */
+const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'unauthorized', 'rate_limited']);
+
+/** The orders that an answer shows; none where it says that there is no such order; undefined where it is no answer. */
+function readRows({ reply }: Sent): readonly OrderRecord[] | undefined {
+  if (reply?.kind !== 'answer' || reply.status >= 500) return undefined;
+  try {
+    const { success, error, result } = JSON.parse(reply.body) as Readonly<Record<string, unknown>>;
+    if (success === true && Array.isArray(result)) return result as readonly OrderRecord[];
+    return String(error).startsWith('ORDER_NOT_FOUND') ? [] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The oldest that what GET /orders shows may be, and a commit more. */

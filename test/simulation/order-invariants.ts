@@ -7,11 +7,12 @@ import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
 import { getExposure } from '../../src/venue/order/life.ts';
 import { isTerminal } from '../../src/venue/order/states.ts';
-import type { VenueCall } from '../../src/venue/port.ts';
-import { isTerminalStatus } from '../../src/venue/records.ts';
+import { isFoundMissing, type VenueCall } from '../../src/venue/port.ts';
+import { isTerminalStatus, type OrderRecord } from '../../src/venue/records.ts';
 import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';
 import type { Sent } from './process-transport.ts';
+import { UNDECIDED } from './scenario.ts';
 import type { RunTold } from './world.ts';
 
 /** Orders that worked at the venue while a `cancel_all` step said that none is left. */
@@ -112,6 +113,133 @@ function isKeptStop(facts: Facts, run: RunTold, stop: Facts['own'][number]): boo
   return isTold && stop.type.startsWith('stop_') && held.gt(0);
 }
 
+/**
+ * Orders that a run believes to be refused on words that decide nothing, as the venue said them; and a second order of a `place`
+ * that was sent before the first was found or proven absent.
+ */
+function* findBelieved(facts: Facts): Iterable<string> {
+  const { intents, happened } = facts;
+  const answers = new Map<string, Sent>();
+  for (const request of happened.sent)
+    if (request.endpoint === 'POST /orders') answers.set(request.params['client_order_id'] ?? '', request);
+  for (const [id, { run, step, sequence, orders, attempts }] of intents) {
+    const answer = answers.get(id);
+    if (answer === undefined || !isUndecided(answer)) continue;
+    const snapshot = run.tracker.get(id)?.snapshot;
+    if (snapshot?.state === 'rejected' && snapshot.context.venueId === undefined)
+      yield `intent ${id} is called refused on words that decide nothing`;
+    const isPlaced = run.entries.some(
+      (entry) => entry.type === 'step.started' && entry.step === step && entry.data.verb === 'place',
+    );
+    const lastSeq = attempts.at(-1)?.entry.seq ?? 0;
+    const decided = run.entries.find(
+      (entry) =>
+        entry.type === 'order.moved' &&
+        entry.data.clientOrderId === id &&
+        entry.seq > lastSeq &&
+        !DOUBTFUL.has(entry.data.to) &&
+        (entry.data.to !== 'rejected' || entry.data.orderId !== undefined),
+    );
+    const [second] = [...intents.values()].filter(
+      (other) => other.run === run && other.step === step && other.sequence > sequence && other.attempts.length > 0,
+    );
+    if (
+      isPlaced &&
+      second !== undefined &&
+      (second.attempts[0]?.entry.seq ?? 0) < (decided?.seq ?? Number.POSITIVE_INFINITY)
+    )
+      yield `${step} sent another order before it was known whether the venue has ${id}, which it ${orders.length === 0 ? 'has not' : 'has'}`;
+  }
+}
+
+/** Whether the venue refused a request in words that decide nothing. */
+function isUndecided({ reply }: Sent): boolean {
+  if (reply?.kind !== 'answer' || reply.status === 401 || reply.status === 429) return false;
+  return UNDECIDED.some((words) => reply.body.includes(`"error":"${words}"`));
+}
+
+/** Orders that a run leaves in doubt although their look-ups prove that the venue has none. */
+function* findProvable(facts: Facts): Iterable<string> {
+  for (const [id, intent] of facts.intents) {
+    const { result, tracker } = intent.run;
+    const snapshot = tracker.get(id)?.snapshot;
+    if (result?.outcome !== 'halted' || snapshot?.state !== 'quarantined' || intent.attempts.length === 0) continue;
+    const { venueId, confirmedAt, fills, unknownStatus, absence } = snapshot.context;
+    const isShown = venueId !== undefined || confirmedAt !== undefined || unknownStatus !== undefined || fills.size > 0;
+    // Said to be there, or asked for at a venue that ignores ids: nothing proves it absent.
+    if (isShown || absence.duplicateSeen || facts.wasAnsweredBeside(id)) continue;
+    const why = facts.findProvable(intent);
+    if (why !== undefined) yield `the run ${intent.run.name} halted with ${id} in doubt, and ${why}`;
+  }
+}
+
+/** Amends that a run calls lost, or of which it never learned what became, although the venue has shown the order with their terms. */
+function* findUnseenAmends(facts: Facts): Iterable<string> {
+  const { happened } = facts;
+  for (const entry of happened.entries) {
+    const isUnknown = entry.type === 'order.moved' && entry.data.from === 'amending' && entry.data.to === 'quarantined';
+    if (!isUnknown && !(entry.type === 'order.alarmed' && entry.data.alarm === 'AmendLost')) continue;
+    const { clientOrderId: id } = entry.data;
+    const until = facts.at(entry);
+    const order = facts.intents.get(id)?.orders[0];
+    const amend = happened.sent.findLast(
+      ({ endpoint, params, at }) => endpoint === 'PUT /orders' && params['order_id'] === order?.id && at <= until,
+    );
+    if (order === undefined || amend === undefined) continue;
+    const shown = happened.sent.filter(
+      (each) =>
+        each.at > amend.at &&
+        (each.repliedAt ?? Number.POSITIVE_INFINITY) < until &&
+        facts.listRows(each).some((row) => row.id === order.id && row.status === 'open' && hasTerms(row, amend)),
+    );
+    // One may have reached a process that died with it.
+    if (shown.length > 1)
+      yield `${entry.run} does not know the terms of ${id}, and the venue has shown those of its amend`;
+  }
+}
+
+/** Whether a record has the terms of an amend: its size is what remains and what has filled, or the size that it began with. */
+function hasTerms(row: OrderRecord, { params: { price, size } }: Sent): boolean {
+  const total = decimal(row.size).plus(decimal(row.total_filled_size));
+  return (
+    price !== undefined &&
+    decimal(price).eq(decimal(row.price)) &&
+    (size === undefined || total.eq(decimal(size)) || decimal(row.initial_size).eq(decimal(size)))
+  );
+}
+
+/** Whether a run that halted for something unknown had anything of which that is true: an order, a cancel, or a request about none. */
+function hadUnknown({ settled }: Facts, run: RunTold): boolean {
+  const { entries, name } = run;
+  const resumed = entries.findLastIndex(
+    ({ type }, index) => type === 'run.resumed' && entries[index - 1]?.type === 'run.ended',
+  );
+  const isLater = (seq: number) => seq > (entries[resumed]?.seq ?? 0);
+  const isWorking = run.tracker
+    .orders()
+    .some(({ snapshot: { state } }) => DOUBTFUL.has(state) || state === 'canceling');
+  return (
+    isWorking ||
+    entries.some(
+      (entry) =>
+        isLater(entry.seq) &&
+        ((entry.type === 'order.moved' && entry.data.to === 'quarantined') ||
+          (entry.type === 'order.concluded' && entry.data.event === 'T_CONFIRM') ||
+          (entry.type === 'order.alarmed' && entry.data.alarm === 'CancelLost')),
+    ) ||
+    settled.some(
+      ({ entry, intended: { data } }) =>
+        entry.run === name &&
+        isLater(entry.seq) &&
+        entry.data.kind !== 'confirmed' &&
+        !isFoundMissing(entry.data) &&
+        (data.endpoint !== 'POST /orders' || entry.data.code !== undefined),
+    )
+  );
+}
+
+const DOUBTFUL: ReadonlySet<string> = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
+
 export const ORDER_INVARIANTS = {
   I1: {
     name: 'no duplicate',
@@ -188,11 +316,10 @@ export const ORDER_INVARIANTS = {
   },
   I4: {
     name: 'nothing lost',
-    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop or target of `manage`, which only reduces, and one more exit; a run halts only where something went wrong; what a failed run placed is taken away',
+    asks: 'each intent is in one state, none in doubt where the run has not halted; an order that is proven absent fails its step, which sends no other, but for a stop or target of `manage`, which only reduces, and one more exit; a run halts only where something went wrong, and for an unknown outcome only where something is unknown: neither an order that look-ups and the page of its market prove absent nor an amend whose terms the venue has shown; what a failed run placed is taken away',
     against: ['books', 'wire', 'journal'],
     *breaches(facts) {
       const { intents, happened, own, settled } = facts;
-      const doubtful = new Set(['submitting', 'unknown', 'quarantined', 'amending']);
       const left = facts.listLeft();
       for (const [id, { attempts, terms, run, step, sequence }] of intents) {
         const { result, tracker, entries } = run;
@@ -241,7 +368,7 @@ export const ORDER_INVARIANTS = {
         if (state === undefined) yield `intent ${id} is in no state`;
         else if (state === 'draft' && attempts.length > 0 && result.outcome !== 'halted')
           yield `intent ${id} was sent, and the run ends with it as a draft`;
-        else if (result.outcome !== 'halted' && doubtful.has(state))
+        else if (result.outcome !== 'halted' && DOUBTFUL.has(state))
           yield `the run ${result.outcome} with intent ${id} ${state}`;
         else if (
           state === 'absent' &&
@@ -262,15 +389,17 @@ export const ORDER_INVARIANTS = {
         else if (context.venueId !== undefined && context.venueId !== order.id)
           yield `order ${order.id} is taken for ${context.venueId}`;
       }
+      yield* findProvable(facts);
+      yield* findUnseenAmends(facts);
       const { faults = [] } = happened.scenario.venue;
       const { killAfterMs, fullAfter, fullLater } = happened.scenario;
       for (const run of happened.runs) {
         const { result, shape } = run;
-        const isUnprovable = run.tracker
-          .orders()
-          .some(
-            ({ intent, snapshot }) => snapshot.state === 'quarantined' && facts.wasAnsweredBeside(intent.clientOrderId),
-          );
+        const doubted = run.tracker.orders().filter(({ snapshot }) => snapshot.state === 'quarantined');
+        const isUnprovable =
+          doubted.length > 0 && doubted.every(({ intent }) => facts.wasAnsweredBeside(intent.clientOrderId));
+        if (result?.outcome === 'halted' && result.error?.kind === 'unknown_outcome' && !hadUnknown(facts, run))
+          yield `the run ${run.name} halted, and nothing of it is unknown: ${result.reason ?? 'no reason'}`;
         if (result?.outcome === 'halted' && facts.wasCalm() && !isUnprovable)
           yield `the run ${run.name} halted although nothing went wrong: ${result.reason ?? 'no reason'}`;
         // Undoing what a failed run placed: with a venue that behaves, nothing of it may be left working.
@@ -292,7 +421,7 @@ export const ORDER_INVARIANTS = {
   },
   I5: {
     name: 'evidence for negatives',
-    asks: 'what is called absent, denied or refused is not at the venue; absent only after five look-ups, the window and a page of the market; refused on an unknown text only after a look-up',
+    asks: 'what is called absent, denied or refused is not at the venue; absent only after five look-ups, the window and a page of the market; never refused on words that decide nothing, behind which no step places again before the order is found or proven absent',
     against: ['books', 'wire', 'journal'],
     *breaches(facts) {
       const { intents, happened } = facts;
@@ -335,20 +464,7 @@ export const ORDER_INVARIANTS = {
           yield `intent ${id} is called absent ${afterMs} ms after its attempt`;
         if (pages.length === 0) yield `intent ${id} is called absent without a page of the market`;
       }
-      for (const entry of happened.entries) {
-        if (entry.type !== 'order.concluded' || entry.data.event !== 'REFUSED') continue;
-        const last = intents
-          .get(entry.data.clientOrderId)
-          ?.attempts.filter((each) => each.entry.seq < entry.seq)
-          .at(-1);
-        if (
-          !facts
-            .lookups(entry.data.clientOrderId)
-            .some((each) => each.entry.seq > (last?.entry.seq ?? 0) && each.entry.seq < entry.seq)
-        ) {
-          yield `intent ${entry.data.clientOrderId} is called refused on an unknown text, with no look-up`;
-        }
-      }
+      yield* findBelieved(facts);
     },
   },
   I6: {
