@@ -5,15 +5,24 @@
  */
 
 import type { Clock } from '../../src/base/clock.ts';
+import { decimal } from '../../src/base/decimal.ts';
+import { Halt } from '../../src/engine/interruption.ts';
+import { refer } from '../../src/engine/orders/parts.ts';
 import { LOOK_BACK_MS } from '../../src/engine/orders/watch.ts';
+import type { RunJournal } from '../../src/engine/ports.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import type { ClientParts } from '../../src/gateway/client-parts.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../src/gateway/transport.ts';
+import type { DataOf } from '../../src/journal/entry.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
+import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
+import { makeCancelParams } from '../../src/venue/order/requests.ts';
 import type { CallOutcome, VenueCall } from '../../src/venue/port.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 import type { InvariantName } from './invariants.ts';
-import type { Protocol } from './protocol.ts';
+import type { Around, Protocol } from './protocol.ts';
 import { REFRESH_TOKEN } from './scenario.ts';
 import { AT_AN_EVALUATION, makeThrowing, withEvaluation } from './throwing.ts';
 
@@ -636,6 +645,88 @@ export const MUTANTS: readonly Mutant[] = [
       }),
     },
   },
+  // Refusals that decide nothing, and the proof that an order is absent.
+  {
+    name: 'believes a refusal in unknown words after one look-up',
+    drawn: true,
+    caughtBy: ['I5', 'I4'],
+    protocol: { profile: definiteToo, transport: believingOneLookUp },
+  },
+  {
+    name: 'takes words which say that a part of the venue failed for its decision',
+    caughtBy: ['I5', 'I4'],
+    protocol: {
+      profile: definiteToo,
+      transport: answering((request, answer) =>
+        request.endpoint === 'POST /orders' && isRefusedWith(answer, /try again|timeout|busy/i)
+          ? refusal(400, 'MUTANT_SAYS_NO')
+          : answer,
+      ),
+    },
+  },
+  {
+    name: 'recognizes an amended size in initial_size alone',
+    caughtBy: ['I4'],
+    protocol: {
+      transport: answering((request, answer) =>
+        request.endpoint === 'GET /orders' ? results(answer, (rows) => rows.map(withInitialSizeAlone)) : answer,
+      ),
+    },
+  },
+  {
+    name: 'counts no look-up that is answered with ORDER_NOT_FOUND',
+    drawn: true,
+    caughtBy: ['I4'],
+    protocol: {
+      transport: answering((request, answer) =>
+        findLookedUp(request) !== undefined && isRefusedWith(answer, /^ORDER_NOT_FOUND/)
+          ? { ...answer, body: refusal(answer.status, 'MUTANT_SAYS_NOTHING').body }
+          : answer,
+      ),
+    },
+  },
+  {
+    name: 'halts where an order is proven absent, as where its fate is unknown',
+    caughtBy: ['I4'],
+    protocol: {
+      engine: ({ setup, ports }) => {
+        const { tracker } = ports.log;
+        const append: RunJournal['append'] = (type, data, step, actor) => {
+          ports.log.append(type, data, step, actor);
+          if (type !== 'order.concluded') return;
+          const { clientOrderId, event } = data as DataOf<'order.concluded'>;
+          if (event === 'T_EXHAUSTED' && tracker.get(clientOrderId)?.snapshot.state === 'absent')
+            throw new Halt('unknown_outcome', `the outcome of order ${clientOrderId} is unknown`, step ?? '');
+        };
+        return { setup, ports: { ...ports, log: Object.assign(Object.create(ports.log) as RunJournal, { append }) } };
+      },
+    },
+  },
+  {
+    // A halted run looks up the orders in doubt when it is resumed.
+    name: 'cancels an order that the venue has never shown when a halted run is resumed, and does not look it up',
+    drawn: true,
+    caughtBy: ['I4'],
+    protocol: {
+      engine: ({ setup, ports }) => {
+        const { venue, log } = ports;
+        const call = async <E extends EndpointName>(asked: VenueCall<E>): Promise<CallOutcome<E>> => {
+          const order = log.tracker.get(asked.clientOrderId ?? '');
+          const isDoubted = order?.snapshot.state === 'quarantined' && order.snapshot.context.venueId === undefined;
+          if (asked.endpoint !== 'GET /orders' || asked.purpose !== 'lookup' || !isDoubted) return venue.call(asked);
+          const { purpose: _, rows: __, ...rest } = asked;
+          const params = makeCancelParams<never>(refer(order));
+          const refused = await venue.call({ ...rest, endpoint: 'DELETE /orders', params, class: 'protect' });
+          return {
+            kind: 'unresolved',
+            message: `it cannot be cancelled (${refused.kind})`,
+            settledAt: refused.settledAt,
+          };
+        };
+        return { setup, ports: { ...ports, venue: { ...portOf(venue), call } } };
+      },
+    },
+  },
 ];
 
 /** What a reading looks up: an order by its client order id, or the page of a market, the second evidence. Undefined for other requests. */
@@ -643,6 +734,41 @@ function findLookedUp({ endpoint, params }: WireRequest): string | undefined {
   if (endpoint !== 'GET /orders' || params['order_id'] !== undefined || params['status'] !== undefined)
     return undefined;
   return params['client_order_id']?.text ?? params['market_id']?.text;
+}
+
+/** Whether a request was refused with a text. */
+function isRefusedWith(answer: WireAnswer, text: RegExp): boolean {
+  if (!isEnvelope(answer)) return false;
+  const { success, error } = JSON.parse(answer.body) as { success: boolean; error?: unknown };
+  return !success && typeof error === 'string' && text.test(error);
+}
+
+/** Looks an order that was refused in unknown words up once, after five seconds, and then believes the refusal. */
+function believingOneLookUp(road: Transport, { clock }: Around): Transport {
+  return {
+    async send(request, options) {
+      const reply = await road.send(request, options);
+      const isUnknown =
+        reply.kind === 'answer' && request.endpoint === 'POST /orders' && isRefusedWith(reply, /^SOMETHING_WENT_WRONG/);
+      if (!isUnknown) return reply;
+      await new Promise<void>((resolve) => void clock.at(clock.now() + TIMINGS.closedLagMs, () => resolve()));
+      const { market_id: market, client_order_id: id } = request.params;
+      const params = { market_id: market?.text ?? '', client_order_id: id?.text ?? '' };
+      const { mayLeave: _, ...free } = options;
+      const found = await road.send(toWireRequest('GET /orders', params, SIMULATED_PROFILE), free);
+      return found.kind === 'answer' && found.body.includes(params.client_order_id)
+        ? reply
+        : refusal(400, 'MUTANT_SAYS_NO');
+    },
+  };
+}
+
+/** A record without what the remaining size says. */
+function withInitialSizeAlone(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { initial_size: initial, total_filled_size: filled, order_type: type } = record;
+  if (typeof initial !== 'string' || typeof filled !== 'string' || isPositionStop({ type: String(type) }))
+    return record;
+  return { ...record, size: decimal(initial).minus(filled).toFixed() };
 }
 
 function intercepting(answer: (request: WireRequest) => WireAnswer | undefined): NonNullable<Protocol['transport']> {
