@@ -17,6 +17,8 @@ interface BlotterRow {
 }
 
 export interface ExactSum {
+  /** Net, long positive. */
+  size: Fraction;
   realized: Fraction;
   fees: Fraction;
   fills: number;
@@ -64,8 +66,9 @@ export function addUp<R extends BlotterRow>(
     // What only closes keeps its entry; what goes through zero has the price of the fill.
     const through = against && after.n * size.n <= 0n;
     held.set(id, { size: after, entry: against ? (through ? price : entry) : averaged });
-    const sum = sums.get(keyOf(fill)) ?? { realized: ZERO, fees: ZERO, fills: 0 };
+    const sum = sums.get(keyOf(fill)) ?? { size: ZERO, realized: ZERO, fees: ZERO, fills: 0 };
     sums.set(keyOf(fill), {
+      size: plus(sum.size, times({ n: direction, d: 1n }, traded)),
       realized: plus(sum.realized, gain),
       fees: plus(sum.fees, read(fill.fee)),
       fills: sum.fills + 1,

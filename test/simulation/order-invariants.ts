@@ -11,6 +11,7 @@ import { isFoundMissing, type VenueCall } from '../../src/venue/port.ts';
 import { isTerminalStatus, type OrderRecord } from '../../src/venue/records.ts';
 import type { Facts, Settled } from './facts.ts';
 import type { Invariant } from './invariants.ts';
+import { findWrongMoney } from './money.ts';
 import type { Sent } from './process-transport.ts';
 import { UNDECIDED } from './scenario.ts';
 import type { RunTold } from './world.ts';
@@ -545,9 +546,10 @@ export const ORDER_INVARIANTS = {
   },
   I9: {
     name: 'fills once',
-    asks: 'each fill is the venue’s, counted once; an order that ended has the fills that the venue has',
+    asks: 'each fill is the venue’s, counted once; an order that ended has the fills that the venue has; position, realised PnL and fees of the account’s ledger are what exact fractions make of the venue’s fills',
     against: ['books', 'journal'],
     *breaches(facts) {
+      yield* findWrongMoney(facts);
       const { happened, own, settled, intents } = facts;
       const fills = new Map(happened.books.fills.map((fill) => [fill.id, fill]));
       for (const { snapshot, intent } of facts.bookOrders()) {
