@@ -51,6 +51,14 @@ it.each([400_004_608])('a disk that hangs as the run disarms its switch lets it 
   expect(happened.books.deadman.events.map(({ event }) => event)).toContain('renewed');
 });
 
+it.each([1542])('a branch that the switch interrupts lets no other one halt: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  const ends = happened.entries.filter((entry) => entry.type === 'step.ended');
+  expect(ends.filter(({ data }) => data.outcome === 'halted')).toEqual([]);
+  expect(ends.some(({ data }) => data.error?.kind === 'deadman_fired')).toBe(true);
+});
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],

@@ -325,8 +325,9 @@ async function runBranches(
       } catch (error) {
         const isOwn = error instanceof Abandoned && error.reason.origin === own;
         if (!isOwn) failures.push(error);
-        if (!(error instanceof StepFailure))
-          own.cancel(error instanceof Stop ? 'sibling' : 'halt', 'another branch ended the run');
+        // A branch that a person or the switch interrupted leaves nothing unknown, so its siblings do not halt.
+        const isHalted = !(error instanceof Stop) && !(error instanceof Abandoned && error.reason.why !== 'halt');
+        if (!(error instanceof StepFailure)) own.cancel(isHalted ? 'halt' : 'sibling', 'another branch ended the run');
         else if (policy.onFail === 'cancel_others' && policy.join === 'all')
           own.cancel('sibling', 'another branch failed');
       }
