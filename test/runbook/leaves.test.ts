@@ -152,6 +152,55 @@ ${GUARD}`;
     expect(twice("inputs.note == 'x'", "inputs.note == 'X'")).toEqual(UNPROVEN);
   });
 
+  it('know what a wait has shown: that something has filled, or that nothing more will', () => {
+    const stop = '  - if: entry.filled == 0\n    stop: {outcome: none}\n';
+    const wait = (is: string, rest = '') => `  - ${rest}wait_for: {order: entry, is: ${is}, within: 1m}\n`;
+    // Live it may fill yet.
+    expect(leaks(`${ENTRY}${wait('live')}  - refresh: entry\n${stop}${GUARD}`)).toEqual(VIOLATED);
+    for (const is of ['any_fill', 'filled', 'terminal']) {
+      expect(leaks(ENTRY + wait(is) + stop + GUARD)).toEqual([]);
+      expect(leaks(ENTRY + wait(is, 'if: entry.open\n    ') + stop + GUARD)).toEqual([]);
+      expect(leaks(ENTRY + wait(is))).toEqual(VIOLATED);
+    }
+    // What a path does that it rules out does no harm.
+    const both = ENTRY + ENTRY.replace('id: entry', 'id: other') + GUARD;
+    const bare = '  - refresh: entry\n  - if: entry.filled == 0\n    cancel: {mine: BTC-USD}\n';
+    for (const is of ['any_fill', 'filled']) expect(leaks(both + wait(is) + bare)).toEqual([]);
+    for (const is of ['live', 'terminal']) expect(leaks(both + wait(is) + bare)).not.toEqual([]);
+    // What has filled is known; whether the order out has filled is not.
+    const out = `  - if: entry.filled > 0
+    place: {type: market, market: BTC-USD, side: short, size: entry.filled}
+    allow: reduce
+`;
+    const none = { head: 'leaves: {position: none}\n' };
+    expect(leaks(`${ENTRY}${wait('live')}  - refresh: entry\n${out}`, none)).toEqual(VIOLATED);
+    for (const is of ['any_fill', 'filled', 'terminal']) expect(leaks(ENTRY + wait(is) + out, none)).toEqual(UNPROVEN);
+  });
+
+  it('may have closed the position where an order of its protection is awaited', () => {
+    const held = `${ENTRY.replace('60000}', '60000, tif: immediate_or_cancel}')}
+  - if: entry.filled == 0
+    stop: {outcome: none}
+  - id: guard
+    protect:
+      market: BTC-USD
+      side: short
+      stop_loss: {fraction: 1, trigger: 50000, price: 49000}
+      take_profit: {fraction: 1, trigger: 70000, price: 69000}
+`;
+    const head = 'leaves: {position: none}\ninputs: {on: {type: boolean}}\n';
+    const wait = (what: string) => leaks(`${held}  - wait_for: {${what}, within: 1m}\n`, { head });
+    expect(leaks(held, { head })).toEqual(VIOLATED);
+    expect(wait('order: guard.stop_loss, is: filled')).toEqual(UNPROVEN);
+    expect(wait('any: [guard.stop_loss, guard.take_profit], is: filled')).toEqual(UNPROVEN);
+    // A wait for something else closes nothing, whether it comes or not.
+    expect(wait('until: inputs.on, every: 1s')).toEqual(VIOLATED);
+    const close = '  - close: {market: BTC-USD}\n';
+    const reads = `  - wait_for: {read: {id: seen, read_account: {}}, until: seen.account_equity > 0, every: 1s, within: 1m}\n`;
+    const caught = '    catch: [{on: [timeout], then: stop}]\n';
+    expect(leaks(held + reads + caught + close, { head })).toEqual(VIOLATED);
+  });
+
   it('wait for one of several orders, however the list is written', () => {
     const wait = (any: string) =>
       `${ENTRY}${ENTRY.replace('id: entry', 'id: other')}  - wait_for: {any: ${any}, is: any_fill, within: 1m}\n`;

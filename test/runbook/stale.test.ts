@@ -122,6 +122,22 @@ describe('an order that no step has used since it was placed', () => {
     expect(stale(place(), `finally:\n  - cancel: {mine: BTC-USD}\n${filled}`)).toEqual([]);
   });
 
+  it.each([
+    ['[timeout]', true],
+    ['[timeout, rejected]', true],
+    ['[rejected]', false],
+    ['[not_placed, denied]', false],
+  ])('may be there where its step failed with one of %s: %s', (on, mayBeThere) => {
+    const handle = (name: string, read: string) =>
+      `    catch: [{on: ${on}, do: [{if: ${name}.hasValue(), notify: {to: ops, text: "\${${read}}"}}], then: stop}]\n`;
+    const guard =
+      '  - id: guard\n    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 5, price: 4}}\n';
+    expect(stale(place() + handle('entry', 'entry.filled'))).toEqual(mayBeThere ? ['place entry.filled'] : []);
+    expect(stale(guard + handle('guard.stop_loss', 'guard.stop_loss.filled'))).toEqual(
+      mayBeThere ? ['place guard.stop_loss.filled'] : [],
+    );
+  });
+
   it('is read too early where a cancel may not have arrived, and by an undo', () => {
     const lost = '  - cancel: entry\n    catch: [{on: [transport], then: continue}]\n';
     expect(stale(place() + lost + NOTIFY('entry.filled'))).toEqual(['place entry.filled']);

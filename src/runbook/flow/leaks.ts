@@ -371,10 +371,9 @@ const CLOSING: ReadonlySet<CheckedStep['verb']> = new Set([
   'call',
 ]);
 
-/** Steps that place, cancel, await, or end the run or its switch: whether one is skipped changes what is left, as with inner steps. */
+/** Steps that place, cancel, or end the run or its switch: whether one is skipped changes what is left, as with inner steps and a wait. */
 const DECISIVE: ReadonlySet<CheckedStep['verb']> = new Set([
   ...CLOSING,
-  'wait_for',
   'arm_deadman',
   'disarm_deadman',
   'assert',
