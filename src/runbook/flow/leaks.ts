@@ -55,7 +55,7 @@ export function findLeaks(runbook: CheckedRunbook): {
   const ends = new FlowWalk(domain).walkToEnd(runbook.steps, START);
   const found = new Map<CheckedStep, Leak>();
   for (const [step, path] of domain.looser) found.set(step, { step, certain: false, path });
-  for (const end of ends)
+  for (const end of ends.flatMap((each) => walkFinally(domain, runbook, each)))
     for (const { step } of domain.listBeyond(end)) {
       const known = found.get(step);
       const certain = !end.doubt;
@@ -64,6 +64,13 @@ export function findLeaks(runbook: CheckedRunbook): {
       if (isWorse || isShorter) found.set(step, { step, certain, path: end.trace });
     }
   return { leaks: [...found.values()], crossing: [...domain.crossing] };
+}
+
+/** What the steps leave is judged before `finally`; where that is as declared, it must not take away what covers it. */
+function walkFinally(domain: LeavesDomain, { finally: steps }: CheckedRunbook, end: PathState): readonly PathState[] {
+  const [first] = steps;
+  if (first === undefined || domain.listBeyond(end).length > 0) return [end];
+  return new FlowWalk(domain).walkToEnd(steps, domain.tell(end, first, 'finally'));
 }
 
 class LeavesDomain implements Domain<PathState> {
