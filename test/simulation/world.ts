@@ -116,10 +116,14 @@ export interface Happened {
   readonly markets: Profile['markets'];
 }
 
-export async function simulate(world: WorldName, protocol: Protocol = {}): Promise<Happened> {
+export async function simulate(
+  world: WorldName,
+  protocol: Protocol = {},
+  change: (scenario: Scenario) => Scenario = (scenario) => scenario,
+): Promise<Happened> {
   const scenario = typeof world === 'number' ? scenarioOf(world) : drawnWorld(world)?.scenario;
   if (scenario === undefined) throw new RangeError('nothing that can be checked remains of this world');
-  return new World(scenario, protocol).run();
+  return new World(change(scenario), protocol).run();
 }
 
 class World {
