@@ -24,7 +24,7 @@ const PRICE_HEIGHT = 180;
  * A price's position on the scale, without a unit; NaN for a text that is not a number. This is the only conversion of a price
  * to a number, and only for drawing: labels are the texts in the journal.
  */
-function toPosition(priceText) {
+export function toPosition(priceText) {
   return Number(priceText);
 }
 
