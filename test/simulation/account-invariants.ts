@@ -2,6 +2,7 @@
 import { planFor } from '../../src/app/plan.ts';
 import { type Decimal, decimal } from '../../src/base/decimal.ts';
 import { FAULTS } from '../../src/gateway/simulator/config/faults.ts';
+import type { WireReply } from '../../src/gateway/transport.ts';
 import { verifyChain } from '../../src/journal/chain.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
@@ -148,16 +149,21 @@ function* findLeftByKill(facts: Facts): Iterable<string> {
     yield `the kill said at ${swept.at} that nothing is left, and ${id} was ${status}`;
 }
 
+/** Whether a reply shows that the rate limit refused it; one that is no answer, or never came, may. */
+function mayShowLimit(reply: WireReply | undefined): boolean {
+  if (reply?.kind !== 'answer') return true;
+  const { status, headers } = reply;
+  return status === 429 || readRetryAfter(headers) !== undefined || readTokenCounts(headers).remaining === 0;
+}
+
 /** Refusals that were taken for one of the rate limit: then the same request is sent again, and others wait. */
 function* findTakenForLimit(facts: Facts): Iterable<string> {
   for (const each of facts.settled) {
     if (each.entry.data.failure !== 'rate_limited') continue;
     const { endpoint } = each.intended.data;
-    const reply = facts.requestOf(each)?.reply;
-    if (reply?.kind !== 'answer') continue;
-    const { status, headers, body } = reply;
-    if (status !== 429 && readRetryAfter(headers) === undefined && readTokenCounts(headers).remaining !== 0)
-      yield `${endpoint} was refused with ${status} ${body.slice(0, 80)}, and counts as refused for its rate`;
+    const replies = facts.requestsOf(each).map(({ reply }) => reply);
+    if (replies.length > 0 && !replies.some(mayShowLimit))
+      yield `${endpoint} was refused without a limit in its answer, and counts as refused for its rate`;
   }
 }
 

@@ -140,9 +140,10 @@ function* findUnreadPages(facts: Facts): Iterable<string> {
     if (endpoint !== 'GET /orders' || each.entry.data.kind !== 'unresolved') continue;
     // A list that a step hands out lacks no row.
     if (purpose === undefined || params['market_id'] === undefined || params['p_limit'] === undefined) continue;
-    const request = facts.requestOf(each);
-    if (request?.reply?.kind === 'answer' && each.entry.data.status === 200 && isList(request.reply.body))
-      yield `a page of ${String(params['market_id'])} at ${request.at} was not read: ${each.entry.data.message}`;
+    const replies = facts.requestsOf(each).map(({ reply }) => reply);
+    const areLists = replies.every((reply) => reply?.kind === 'answer' && isList(reply.body));
+    if (replies.length > 0 && areLists && each.entry.data.status === 200)
+      yield `a page of ${String(params['market_id'])} at ${each.entry.at} was not read: ${each.entry.data.message}`;
   }
 }
 

@@ -104,11 +104,11 @@ export class Facts {
     return this.happened.venueTime(entry, entry.data.sentAt ?? 0);
   }
 
-  /** The request whose answer settled a call, where one left. */
-  requestOf(settled: Settled): Sent | undefined {
+  /** The requests of which one settled a call by its answer: runs may send the same in one instant, and no line says whose is whose. */
+  requestsOf(settled: Settled): readonly Sent[] {
     const last = this.attempts.findLast(({ intended }) => intended === settled.intended);
     const at = this.sentAt(settled);
-    return this.happened.sent.find((one) => one.at === at && one.digest === last?.entry.data.digest);
+    return this.happened.sent.filter((one) => one.at === at && one.digest === last?.entry.data.digest);
   }
 
   /** Every order, as its run's journal has it. */
