@@ -6,6 +6,7 @@ import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { LedgerFill, LedgerOrder, LedgerParts, RunLedger } from '../../src/gateway/limits/ledger-rows.ts';
 import { RunLedgerFold } from '../../src/gateway/limits/run-ledger.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
+import { describeLedger } from '../../src/report/results/ledger.ts';
 import type { LimitRules } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
 import type { FillRecord } from '../../src/venue/records.ts';
@@ -105,6 +106,22 @@ describe('what an account holds', () => {
     const { working: _working, ...gone } = unseen;
     expect(held(sumsOf({ runs: [ended('a', [], { orders: [unseen] })] }))).toEqual(['1', '1']);
     expect(held(sumsOf({ runs: [ended('a', [], { orders: [gone] })] }))).toEqual(['1', '5']);
+    // No sum of fills has what only a record shows.
+    const said = (order: LedgerOrder) => {
+      const { known, unread, markets } = describeLedger(
+        'main',
+        sumsOf({ runs: [ended('a', [], { orders: [order] })] }),
+        T0,
+      );
+      return { known, unread, position: markets[MARKET]?.position };
+    };
+    const { open: _open, ...record } = gone;
+    expect(said({ ...record, open: '0' })).toEqual({ known: false, unread: [`${MARKET}@rbx`], position: '0' });
+    expect(said({ ...record, filled: '0', open: '0' })).toEqual({
+      known: true,
+      unread: undefined,
+      position: undefined,
+    });
     // The venue's list shows what it filled.
     const listed = [
       { market: MARKET, readAt: T0 + 1, fills: [fill('z', '2', { order_id: `${MARKET}@rbx`, timestamp: T0 * 1000 })] },

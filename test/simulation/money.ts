@@ -32,8 +32,8 @@ export function* findWrongMoney({ happened, intents, own }: Facts): Iterable<str
     }
   const ledger = new AccountLedger({ runs, baselines: [], listed: [], gone: {} });
   const { markets } = describeLedger('main', ledger, happened.books.at);
+  const left = new Set([...ledger.listLeft(), ...ledger.listBehind()].map(({ market }) => market));
   const filled = ledger.listFilled([]);
-  const left = new Set(ledger.listLeft().map(({ market }) => market));
   const isOwn = new Set(own.filter(({ client_order_id: id }) => intents.has(id)).map(({ id }) => id));
   const ofOwn = happened.books.fills.filter((fill) => isOwn.has(fill.order_id));
   for (const market of new Set([...Object.keys(markets), ...ofOwn.map((fill) => fill.market_id)])) {

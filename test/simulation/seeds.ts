@@ -134,4 +134,9 @@ export const KEPT_SEEDS = [
     was: 'an amended order that rested was taken for canceled: the first of two readings had taken long',
   },
   { seed: 1_710_033_615, was: 'an exit that went on behind the cancel of a person was taken for a breach' },
+  {
+    seed: 1_720_007_974,
+    was: 'the ledger of the account said that nothing was traded, where only the record of an order showed what it filled',
+  },
+  { seed: 1_720_009_607, was: 'a reading was judged by that of another run of its process, sent in the same instant' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];

@@ -160,7 +160,7 @@ function formatLedger({ account, markets, day, known, unread = [], why }: Ledger
   ];
   const doubts = [
     ...(why === undefined ? [] : [why]),
-    ...(unread.length === 0 ? [] : [`how much these orders filled is not known: ${unread.map(formatText).join(', ')}`]),
+    ...(unread.length === 0 ? [] : [`not every fill of these orders is known: ${unread.map(formatText).join(', ')}`]),
   ];
   return [
     `account ${formatText(account)}`,

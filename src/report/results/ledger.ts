@@ -11,6 +11,7 @@ interface LedgerSums {
   readonly unknown: string | undefined;
   listLeft(): readonly WorkingOrder[];
   listForeign(market: string): readonly FillRecord[];
+  listBehind(): readonly { readonly market: string; readonly order: string }[];
   listFilled(running: readonly never[]): ReadonlyMap<string, { readonly unread: readonly string[] }>;
   listRuns(): readonly {
     readonly days: Readonly<Record<string, { readonly orders: number; readonly notional?: string }>>;
@@ -41,9 +42,9 @@ export interface LedgerDocument {
     readonly notional?: DecimalString;
     readonly orders: number;
   };
-  /** Whether every journal was read, and how much every order filled. */
+  /** Whether every journal was read, and every fill of each order. */
   readonly known: boolean;
-  /** Orders of which it is not known how much they filled before they ended. */
+  /** Orders of which not every fill is known: their records show more, or they ended unseen. */
   readonly unread?: readonly string[];
   readonly why?: string;
 }
@@ -55,8 +56,11 @@ export function describeLedger(account: string, sums: LedgerSums, now: number): 
   const { book, unknown } = sums;
   const left = sums.listLeft();
   const filled = sums.listFilled([]);
-  const unread = [...filled.values()].flatMap((each) => each.unread);
-  const markets = [...new Set([...book.markets(), ...left.map(({ market }) => market)])].sort();
+  const behind = sums.listBehind();
+  const unread = [
+    ...new Set([...[...filled.values()].flatMap((each) => each.unread), ...behind.map(({ order }) => order)]),
+  ];
+  const markets = [...new Set([...book.markets(), ...[...left, ...behind].map(({ market }) => market)])].sort();
   return {
     account,
     markets: Object.fromEntries(markets.map((market) => [market, describeMarket(sums, market)])),
