@@ -231,10 +231,7 @@ class Path {
     const { step } = record;
     if (this.caller !== undefined && this.isIn('starting')) this.end('starting');
     if (this.caller !== undefined && step.startsWith('finally/') && this.isIn('running')) this.send('STOPPED');
-    // The time of the call was over in `on_error`.
-    if (this.caller !== undefined && step.startsWith('finally/') && this.isIn('on_error'))
-      for (const abandoned of this.over.keys())
-        if (this.child(abandoned) !== undefined) this.end(abandoned, 'cancelled');
+    if (this.isInterrupted && step.startsWith('finally/') && this.isIn('on_error')) this.leaveHandler();
     if (record.type !== 'step.decided' || record.data.what !== 'until') this.beginRound(record);
     const owners = listOwners(step);
     if (record.type === 'step.decided' && record.data.what === 'catch') owners.push(step);
@@ -243,6 +240,21 @@ class Path {
       const isFailing = this.isOpen(owner) || this.child(`${owner}/fails`) !== undefined;
       if (error !== undefined && isFailing) this.failStep(owner, error.kind, record);
     }
+  }
+
+  /** Whether this is a called runbook, and its caller's step ended from outside: its `on_error` goes no further then, or does not begin. */
+  private get isInterrupted(): boolean {
+    const { caller } = this;
+    if (caller?.end === undefined || hasSucceeded(caller.end)) return false;
+    const { data } = caller.end;
+    return ('outcome' in data && data.outcome === 'halted') || caller.isAbandoned(data.error);
+  }
+
+  /** Fails the step of `on_error` that the chart is in, begun or not, in a way that no `catch` takes. */
+  private leaveHandler(): void {
+    const at = this.snapshot._nodes.find(({ path }) => path.length === 2 && path[0] === 'on_error');
+    const id: string | undefined = at?.invoke[0]?.id;
+    if (id !== undefined) this.act(() => this.snapshot.children[id]?.send({ type: 'fails' }));
   }
 
   /** Ends the pause before a round, and the item before an item, if the others were cancelled when one failed or stopped the run. */

@@ -152,6 +152,94 @@ steps:
   });
 });
 
+describe('a called runbook whose time is over while one of its steps fails', async () => {
+  const inner = `runbook: inner
+dsl: 1
+leaves: {position: open, because: the case asks about the path}
+steps:
+  - {id: entry, place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000}}
+on_error:
+  - {id: handled, wait: 1s, catch: [{on: any, then: continue}]}
+  - {id: then, wait: 1s}
+finally:
+  - {id: last, wait: 1s}
+`;
+  const outer = `runbook: case
+dsl: 1
+leaves: {position: open, because: the case asks about the path}
+steps:
+  - parallel: {branches: {only: [{call: {runbook: inner, with: {}}}]}}
+    timeout: 3500ms
+    catch: [{on: [timeout, rejected], then: continue}]
+`;
+  const loaded = loadedFrom({ file: 'case.yaml', text: outer }, () => ({ file: 'inner.yaml', text: inner }));
+  const playAt = async (refusedAfterMs: number) => {
+    const market = { tick: '1', lot: '0.0001', min_size: '0.0001', start: '64000' };
+    const { entries } = await perform({
+      loaded,
+      inputs: {},
+      config: {
+        markets: { 'BTC-USD': market },
+        faults: [{ on: 'POST /orders', do: 'error', error: 'INSUFFICIENT_MARGIN' }],
+      },
+      between: (venue, time) => ({
+        async send(request, options) {
+          const reply = await venue.send(request, options);
+          if (request.endpoint === 'POST /orders')
+            await new Promise<void>((resolve) => void time.at(time.now() + refusedAfterMs, resolve));
+          return reply;
+        },
+      }),
+    });
+    return entries;
+  };
+  const endsOf = (entries: readonly Entry[]) =>
+    entries.flatMap((entry) =>
+      entry.type === 'step.ended' && entry.data.id !== undefined ? [[entry.data.id, entry.data.outcome]] : [],
+    );
+
+  it.each([
+    [
+      4000,
+      [
+        ['entry', 'failed'],
+        ['last', 'succeeded'],
+      ],
+    ],
+    [
+      3000,
+      [
+        ['entry', 'failed'],
+        ['handled', 'failed'],
+        ['last', 'succeeded'],
+      ],
+    ],
+    [
+      1500,
+      [
+        ['entry', 'failed'],
+        ['handled', 'succeeded'],
+        ['then', 'failed'],
+        ['last', 'succeeded'],
+      ],
+    ],
+  ])('and is refused after %i ms, goes on with its finally: drawn 901748', async (refusedAfterMs, expected) => {
+    const entries = await playAt(refusedAfterMs);
+    expect(endsOf(entries)).toEqual(expected);
+    expect(findDeparture(loaded.runbook, entries)).toBeUndefined();
+  });
+
+  it('does its on_error where its time is not over', async () => {
+    const entries = await playAt(0);
+    expect(endsOf(entries).map(([id]) => id)).toEqual(['entry', 'handled', 'then', 'last']);
+    expect(findDeparture(loaded.runbook, entries)).toBeUndefined();
+    const without = (...ids: readonly string[]) =>
+      entries.filter(({ step }) => !ids.some((id) => step.endsWith(`on_error/${id}`)));
+    expect(findDeparture(loaded.runbook, without('then'))).toBeDefined();
+    expect(findDeparture(loaded.runbook, without('handled', 'then'))).toBeDefined();
+  });
+});
+
 describe('a parallel step', () => {
   const head = 'runbook: case\ndsl: 1\nvars: {n: {type: integer, init: 0}}\nsteps:\n';
 

@@ -59,6 +59,17 @@ it.each([1542])('a branch that the switch interrupts lets no other one halt: dra
   expect(ends.some(({ data }) => data.error?.kind === 'deadman_fired')).toBe(true);
 });
 
+it.each([901_748])(
+  'a called runbook whose time is over as a step fails begins no on_error: drawn %i',
+  async (drawn) => {
+    const happened = await simulate({ drawn });
+    expect(await breachesOf(happened)).toEqual([]);
+    const inside = happened.entries.filter((entry) => entry.type === 'step.started' && entry.step.includes('/sub6/'));
+    expect(inside.map(({ step }) => /\/sub6\/([a-z_]+)\//.exec(step)?.[1])).not.toContain('on_error');
+    expect(inside.some(({ step }) => step.includes('/sub6/finally/'))).toBe(true);
+  },
+);
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],

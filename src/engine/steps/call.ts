@@ -31,6 +31,7 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
       await execution.block(callee.steps, frame);
       requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
     } catch (error) {
+      // In the time of the call: where that is over it does not begin. Beside a branch that has won, a `close` would close its position.
       if (error instanceof StepFailure || error instanceof InternalFailure)
         await execution.block(callee.onError, frame.handler(error.fact)).catch((later: unknown) => {
           // As a run does: its caller handles what went wrong first, of which it cannot learn otherwise.
