@@ -7,7 +7,8 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
-import { HOLD_EVERY_MS, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/manage.ts';
+import { MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/exit.ts';
+import { HOLD_EVERY_MS } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isEndUnseen } from '../../venue/order/life.ts';

@@ -6,7 +6,7 @@ import { Decimal } from '../../base/decimal.ts';
 import { ACCOUNT_POSITION } from '../../venue/port.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { listFeeds, readsOneMarket } from '../feed-reads.ts';
-import { MOST_EXITS } from '../steps/manage.ts';
+import { MOST_EXITS } from '../steps/exit.ts';
 import { type Load, makeLoad, sequence, UNBOUNDED } from './load/load.ts';
 import type { PlanContext } from './scope.ts';
 

@@ -19,8 +19,9 @@ import type { Side } from '../../venue/records.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
 import { ORDER } from '../functions/records.ts';
+import { placesStop } from '../steps/exit.ts';
 import { placesOrders } from '../steps/risk.ts';
-import type { Counts } from '../steps/row.ts';
+import type { Counts, PlacedStop } from '../steps/row.ts';
 import { bindCalls, describeSubject, findUndo, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
 import { listSteps } from '../steps/walk.ts';
 import type { Expr, RecordValue, Value } from '../values.ts';
@@ -74,8 +75,7 @@ export class PlannedRequests {
     const loads: Load[] = [];
     const placed: [string, Value][] = [];
     let market: string | Unknown | undefined;
-    for (const call of bindCalls(step, 'calls')) {
-      if (call.ofStops !== undefined && !placesStop(this.parts.context.runbook, call.ofStops)) continue;
+    for (const call of this.listCalls(step)) {
       const draft = call.draft?.(new PlanValues(scope));
       market = draft?.market ?? market;
       if (draft !== undefined) {
@@ -116,10 +116,17 @@ export class PlannedRequests {
     return makeLoad({ [`requests ${name}`]: { max } }, { tokens, minMs: 0, rate: 0 });
   }
 
+  /** The requests of a step, without those that put back a stop which no other step of the run places. */
+  private listCalls(step: CheckedStep): readonly StepCall[] {
+    const isPlaced = (stop: PlacedStop) =>
+      listSteps(this.parts.context.runbook).some((each) => each !== step && placesStop(each, stop));
+    return bindCalls(step, 'calls').filter(({ ofStops }) => ofStops === undefined || isPlaced(ofStops));
+  }
+
   /** Lists the cancels that revert a step when the run fails. They are counted with the requests about orders in doubt. */
   planUndo(step: CheckedStep, scope: PlanScope, path: string): void {
     const values = new PlanValues(scope);
-    for (const { draft, leg = '' } of bindCalls(step, 'calls')) {
+    for (const { draft, leg = '' } of this.listCalls(step)) {
       if (draft === undefined) continue;
       const order = new PlanValues(scope, draft<Unknown>(values).market).placed(leg);
       const details = { when: 'the order has not ended' };
@@ -457,11 +464,6 @@ function isOrderList({ type }: Expr): boolean {
 }
 
 /** Whether a step may give out orders that the run has not placed. */
-function placesStop(runbook: CheckedRunbook, type: 'stop_limit' | 'stop_market'): boolean {
-  const isStop = (step: CheckedStep) => step.verb === 'place' && step.args.type === type;
-  return listSteps(runbook).some(isStop);
-}
-
 function listsOrders(runbook: CheckedRunbook): boolean {
   const isSource = ({ verb }: CheckedStep) => verb === 'list_orders' || verb === 'cancel_all';
   return listSteps(runbook).some(isSource);

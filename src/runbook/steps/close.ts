@@ -3,11 +3,11 @@
 import { TIMINGS } from '../../venue/order/context.ts';
 import { CANCEL_SENDS, CONFIRM_WITHIN_MS, countPolls, countPosts } from '../../venue/order/polling.ts';
 import { makeCancelParams, makePlaceParams, type OrderDraft } from '../../venue/order/requests.ts';
-import type { Side, TimeInForce } from '../../venue/records.ts';
+import type { Side } from '../../venue/records.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import { form, MARKET, may, NUMBER, need, PRICE } from '../shapes.ts';
 import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
-import { MOST_EXITS, MOST_PUT_BACK } from './manage.ts';
+import { MOST_EXITS, MOST_PUT_BACK, putStopsBack } from './exit.ts';
 import { type CallRow, type Counts, call, READ, type StepRow, type Values } from './row.ts';
 
 type Args = StepOf<'close'>['args'];
@@ -17,41 +17,18 @@ const MOST_ORDERS = MOST_EXITS + MOST_PUT_BACK;
 
 const placed = <U>(_args: Args, values: Values<U>) => values.placed('exit');
 const each = <U>({ market }: Args, values: Values<U>) => values.each(market);
+const closingSide = <U>(_args: Args, values: Values<U>) => values.later('the opposite of the position') as Side | U;
 
-function draftExit<U>({ market, feed }: Args, values: Values<U>): OrderDraft<U> {
+function draftExit<U>(args: Args, values: Values<U>): OrderDraft<U> {
+  const { market, feed } = args;
   return {
     market: values.text(market),
-    side: values.later('the opposite of the position') as Side | U,
+    side: closingSide(args, values),
     type: 'market',
     size: values.later('what the run holds'),
     ...(feed === undefined ? {} : { price: values.later('the price of the market then, with its slip') }),
     timeInForce: 'immediate_or_cancel',
   };
-}
-
-/** The row of a stop that ended for an exit which failed, and is placed again. */
-function putBack(type: 'stop_loss' | 'stop_limit' | 'stop_market'): CallRow<'close', 'POST /orders'> {
-  const draft = <U>({ market }: Args, values: Values<U>): OrderDraft<U> => ({
-    market: values.text(market),
-    side: values.later('the opposite of the position') as Side | U,
-    type,
-    size: values.later('the size of the stop before'),
-    ...(type === 'stop_market' ? {} : { price: values.later('the limit of the stop before') }),
-    trigger: values.later('the trigger of the stop before'),
-    ...(type === 'stop_loss'
-      ? {}
-      : { timeInForce: values.later('the time in force of the stop before') as TimeInForce | U }),
-  });
-  return call('close', 'POST /orders', {
-    class: 'enter',
-    params: (args, values) => makePlaceParams(draft(args, values), values.placed('stop').clientOrderId),
-    draft,
-    leg: 'stop',
-    ...(type === 'stop_loss' ? {} : { ofStops: type }),
-    times: () => ({ min: 0, max: MOST_PUT_BACK }),
-    when: 'the exit is refused, and a stop is put back',
-    sends: () => countPosts(false),
-  });
 }
 
 /** The rows of one order, made for each order that the step places. */
@@ -105,9 +82,7 @@ export const CLOSE_STEPS = {
         when: 'the run holds a position in the market',
         sends: () => countPosts(false),
       }),
-      putBack('stop_loss'),
-      putBack('stop_limit'),
-      putBack('stop_market'),
+      ...putStopsBack('close', closingSide),
     ],
     confirms: [
       pollOrder('close', each, () => CONFIRM_WITHIN_MS, {

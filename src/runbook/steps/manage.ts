@@ -14,6 +14,7 @@ import type { StepName, StepOf } from '../checked.ts';
 import { MANAGED } from '../functions/records.ts';
 import { DURATION, fields, MARKET, may, NUMBER, need, PRICE, SIDE } from '../shapes.ts';
 import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
+import { MOST_EXITS, MOST_PUT_BACK, putStopsBack } from './exit.ts';
 import { draftLeg } from './orders.ts';
 import { type CallRow, type Counts, call, type StepRow, type Times, type Values, WRITE } from './row.ts';
 
@@ -24,15 +25,6 @@ type Args = Manage['args'];
 export const HOLD_EVERY_MS = POLL_MS;
 /** A stop that tightens is replaced at most this often, ms: each time takes two orders' worth of requests. */
 export const MOVE_EVERY_MS = 5000;
-/** Market orders that one exit sends at most. */
-export const MOST_EXITS = 5;
-/** How often one stop is tried to be put back. */
-export const PUT_BACK_TRIES = 3;
-/**
- * Orders that put stops back at most: of `manage` the tries of its stop behind an exit that failed and behind the one of the step's
- * own failure, of `close` those of all the stops that covered together.
- */
-export const MOST_PUT_BACK = 2 * PUT_BACK_TRIES;
 /** How long a position is held beyond its time limit at most, ms, while the market has no price to bound its exit. */
 export const PRICE_PATIENCE_MS = 60_000;
 
@@ -86,6 +78,8 @@ function forEachOrder(rows: readonly CallRow<'manage'>[]): readonly CallRow<'man
   }));
 }
 
+const closingSide = <U>({ side }: Args, values: Values<U>) => values.text(side) as Side | U;
+
 type Draft = <U>(args: Args, values: Values<U>) => OrderDraft<U>;
 const DRAFTS = {
   stop_loss: (args, values) => draftLeg(args, values, 'stop_loss'),
@@ -97,7 +91,7 @@ const DRAFTS = {
   }),
   exit: (args, values) => ({
     market: values.text(args.market),
-    side: values.text(args.side) as Side | undefined as never,
+    side: closingSide(args, values),
     type: 'market',
     size: values.later('what is left of the position'),
     ...(args.feed === undefined ? {} : { price: values.later('the price of the market then, with its slip') }),
@@ -187,6 +181,7 @@ export const MANAGE_STEPS = {
         times: () => ({ min: 0, max: MOST_PUT_BACK }),
         when: 'the exit is refused, and the stop is put back',
       }),
+      ...putStopsBack('manage', closingSide, { applies: mayExit }),
       call('manage', 'DELETE /orders', {
         class: 'protect',
         params: (args, values) => makeCancelParams(named(args, values)),

@@ -78,14 +78,20 @@ export interface Counts {
   readonly fillsWindowMs: number;
 }
 
+/** A stop by what the parameters of its request are. */
+export interface PlacedStop {
+  readonly type: 'stop_loss' | 'stop_limit' | 'stop_market';
+  readonly hasPrice: boolean;
+}
+
 /** One request of a step. */
 export interface CallRow<V extends StepName = StepName, E extends EndpointName = EndpointName> {
   readonly endpoint: E;
   readonly class: CallClass;
   /** Whether the step makes it, by what its author wrote; absent: it does. */
   readonly applies?: (step: StepOf<V>) => boolean;
-  /** It is made only in a runbook that places a stop of this type. */
-  readonly ofStops?: 'stop_limit' | 'stop_market';
+  /** It places a stop of another step again: it is made only in a runbook in which one places such a stop. */
+  readonly ofStops?: PlacedStop;
   readonly params: <U>(args: StepOf<V>['args'], values: Values<U>) => WireParams<E, U>;
   /** Absent: once. */
   readonly times?: (step: StepOf<V>, counts: Counts) => Times;

@@ -1,0 +1,68 @@
+/**
+ * The exit that `manage` and `close` share: how many orders it sends at most, and the rows of the stops that ended for it and are
+ * placed again where it fails. They may be those of other steps, which alone say what they were.
+ */
+import { countPosts } from '../../venue/order/polling.ts';
+import { makePlaceParams, type OrderDraft } from '../../venue/order/requests.ts';
+import type { Side, TimeInForce } from '../../venue/records.ts';
+import type { CheckedStep, StepOf } from '../checked.ts';
+import { type CallRow, call, type PlacedStop, type Values } from './row.ts';
+
+type Closing = 'manage' | 'close';
+
+/** Market orders that one exit sends at most. */
+export const MOST_EXITS = 5;
+/** How often one stop is tried to be put back. */
+export const PUT_BACK_TRIES = 3;
+/**
+ * Orders that put stops back at most: of `manage` the tries of its stop behind an exit that failed and behind the one of the step's
+ * own failure, of `close`, and of a `manage` without a stop of its own, those of all the stops that covered together.
+ */
+export const MOST_PUT_BACK = 2 * PUT_BACK_TRIES;
+
+const STOPS: readonly PlacedStop[] = [
+  { type: 'stop_loss', hasPrice: true },
+  { type: 'stop_limit', hasPrice: true },
+  { type: 'stop_market', hasPrice: true },
+  { type: 'stop_market', hasPrice: false },
+];
+
+/** The rows of the stops of other steps that are put back, of the side that closes. */
+export function putStopsBack<V extends Closing>(
+  verb: V,
+  sideOf: <U>(args: StepOf<V>['args'], values: Values<U>) => Side | U,
+  rest: Pick<CallRow<V>, 'applies'> = {},
+): readonly CallRow<V, 'POST /orders'>[] {
+  return STOPS.map((ofStops) => {
+    const { type, hasPrice } = ofStops;
+    const draft = <U>(args: StepOf<V>['args'], values: Values<U>): OrderDraft<U> => ({
+      market: values.text(args.market),
+      side: sideOf(args, values),
+      type,
+      size: values.later('the size of the stop before'),
+      ...(hasPrice ? { price: values.later('the limit of the stop before') } : {}),
+      trigger: values.later('the trigger of the stop before'),
+      ...(type === 'stop_loss'
+        ? {}
+        : { timeInForce: values.later('the time in force of the stop before') as TimeInForce | U }),
+    });
+    return call(verb, 'POST /orders', {
+      ...rest,
+      class: 'enter',
+      params: (args, values) => makePlaceParams(draft(args, values), values.placed('stop').clientOrderId),
+      draft,
+      leg: 'stop',
+      ofStops,
+      times: () => ({ min: 0, max: MOST_PUT_BACK }),
+      when: 'the exit is refused, and a stop is put back',
+      sends: () => countPosts(false),
+    });
+  });
+}
+
+/** Whether a step places such a stop. */
+export function placesStop(step: CheckedStep, { type, hasPrice }: PlacedStop): boolean {
+  if (type === 'stop_loss')
+    return (step.verb === 'protect' || step.verb === 'manage') && step.args.stopLoss !== undefined;
+  return step.verb === 'place' && step.args.type === type && (step.args.price !== undefined) === hasPrice;
+}
