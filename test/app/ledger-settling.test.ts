@@ -21,6 +21,7 @@ const MARKETS = ['BTC-USD'];
 interface Shown {
   readonly fills?: readonly FillRecord[];
   readonly orders?: readonly object[];
+  readonly open?: readonly object[];
   readonly first?: () => Promise<unknown>;
 }
 
@@ -29,11 +30,12 @@ function share() {
   const clock = new VirtualClock(START);
   const store = new MemoryStore();
   const profile: Profile = { ...SIMULATED_PROFILE, account: 'main' };
-  const open = async ({ fills = [], orders = [], first }: Shown) => {
+  const open = async ({ fills = [], orders = [], open = [], first }: Shown) => {
     const send: Transport['send'] = async ({ endpoint, params }) => {
       if (endpoint === 'GET /fills') await first?.();
-      const ended = params['status'] === undefined ? orders : [];
-      const result = endpoint === 'GET /fills' ? fills : ended;
+      const status = params['status']?.text;
+      const listed = { open }[status ?? ''] ?? (status === undefined ? orders : []);
+      const result = endpoint === 'GET /fills' ? fills : listed;
       return { kind: 'answer', status: 200, headers: {}, body: JSON.stringify({ success: true, error: '', result }) };
     };
     const budget = new LocalBudget(budgetSettings(), clock, {}, { random: () => 0.5 });
@@ -46,6 +48,63 @@ function share() {
   const held = async () => String((await openLedger(of)).book.position('BTC-USD').size);
   return { clock, store, of, open, held };
 }
+
+/** A run has left an order of ten working, with these names beside its client order id. */
+async function leaveOpen(store: MemoryStore, names: { readonly orderId?: string } = {}) {
+  const order = { clientOrderId: 'rb1', market: 'BTC-USD', side: 'long' as const, filled: '0', open: '10' };
+  const working = { ...names, clientOrderId: 'rb1', market: 'BTC-USD', side: 'long', size: '10', worstRemaining: '10' };
+  const run = { version: 1, run: 'a', runbook: 'one', account: KEY, startedAt: START, lastAt: START };
+  const orders = [{ ...order, working: { ...working, type: 'limit' } }];
+  const ledger = { ...run, fills: [], orders, orderTimes: [], days: {} };
+  await store.changeAccountRows(KEY, () => [{ name: 'run a', text: JSON.stringify({ seq: 1, hash: '', ledger }) }]);
+}
+
+describe('a row of the orders that cannot be read', () => {
+  const odd = (fields: object) => record('open', { initial_size: null as never, ...fields });
+  const theirs = odd({ id: 'BTC-USD@7', client_order_id: 'theirs' });
+  const canceled = record('canceled', { client_order_id: 'rb1' });
+
+  it.each<[string, Shown, readonly string[]]>([
+    ['among the newest, of another program', { orders: [theirs, canceled] }, ['rb1']],
+    ['among the open, of another program', { open: [theirs], orders: [canceled] }, ['rb1']],
+    ['among the newest, of the order itself', { orders: [odd({ client_order_id: 'rb1' })] }, []],
+    ['among the open, of the order itself', { open: [odd({ client_order_id: 'rb1' })], orders: [canceled] }, []],
+    ['without a client order id, of this id', { orders: [odd({ id: 'BTC-USD@1', client_order_id: null })] }, []],
+    [
+      'without a client order id, of another id',
+      { orders: [odd({ id: 'BTC-USD@7', client_order_id: null })] },
+      ['rb1'],
+    ],
+    ['without any id', { orders: [odd({ id: null, client_order_id: null })] }, []],
+    [
+      'without any id, of another market',
+      { orders: [odd({ id: null, client_order_id: null, market_id: 'ETH-USD' })] },
+      ['rb1'],
+    ],
+  ])('%s, leaves at its worst what it may be, and nothing else', async (_, shown, gone) => {
+    const { clock, store, open } = share();
+    await leaveOpen(store, { orderId: 'BTC-USD@1' });
+    const { ledger, compare } = await open(shown);
+    const compared = await clock.runUntil(compare());
+    expect(compared).toEqual({ added: [], gone, moved: [] });
+    expect(ledger.listLeft().map(({ clientOrderId }) => clientOrderId)).toEqual(gone.length > 0 ? [] : ['rb1']);
+  });
+
+  it('counts in no limit where what earlier runs left is not known', async () => {
+    const { clock, store, open } = share();
+    await store.changeAccountRows(KEY, () => [{ name: 'gone', text: '{' }]);
+    const { ledger, compare } = await open({ open: [theirs] });
+    expect(await clock.runUntil(compare())).toMatchObject({ unread: expect.stringContaining('initial_size') });
+    expect(ledger.findListedAt('BTC-USD')).toBeUndefined();
+  });
+
+  it('may be an order whose id never arrived, where it has no client order id', async () => {
+    const { clock, store, open } = share();
+    await leaveOpen(store);
+    const { compare } = await open({ orders: [odd({ id: 'BTC-USD@7', client_order_id: null })] });
+    expect(await clock.runUntil(compare())).toEqual({ added: [], gone: [], moved: [] });
+  });
+});
 
 describe('a venue that answers every page of fills with the same full one', () => {
   it('shows nothing that is taken for the whole list, and is asked no third time', async () => {
@@ -89,18 +148,7 @@ describe('two comparisons of an account at once', () => {
 
   it('keep what either has learnt of an order that is gone, the larger of two figures', async () => {
     const { clock, store, open, of } = share();
-    const order = { clientOrderId: 'rb1', market: 'BTC-USD', side: 'long' as const, filled: '0', open: '10' };
-    const working = {
-      clientOrderId: 'rb1',
-      market: 'BTC-USD',
-      side: 'long',
-      size: '10',
-      worstRemaining: '10',
-      type: 'limit',
-    };
-    const run = { version: 1, run: 'a', runbook: 'one', account: KEY, startedAt: START, lastAt: START };
-    const ledger = { ...run, fills: [], orders: [{ ...order, working }], orderTimes: [], days: {} };
-    await store.changeAccountRows(KEY, () => [{ name: 'run a', text: JSON.stringify({ seq: 1, hash: '', ledger }) }]);
+    await leaveOpen(store);
     const ended = (filled: string) => [record('canceled', { client_order_id: 'rb1', total_filled_size: filled })];
     const more = await open({ orders: ended('4') });
     const first = async () => {

@@ -88,8 +88,9 @@ export function readEachRow<E extends ListEndpoint>(
   account: Account,
   name: E,
   params: Params<E>,
+  delaysMs?: readonly number[],
 ): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | { readonly why: string }> {
-  return readPage(account, name, params, { rows: 'each' });
+  return readPage(account, name, params, { rows: 'each', delaysMs });
 }
 
 async function readPage<E extends ListEndpoint>(

@@ -14,9 +14,10 @@ import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { LIVE_STATUSES, makeAccountOrderParams, makeMarketParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
 import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
+import type { UnreadRow } from '../../venue/wire/answer.ts';
 import type { Account } from '../account/account.ts';
 import { keepListed, keepPositions, loadLedger, nameLedger, type ShownParts, takeRows } from '../account/ledger.ts';
-import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readRows } from '../account/one-request.ts';
+import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readEachRow, readRows } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
 
 export interface LedgerHost {
@@ -188,19 +189,20 @@ async function compareLists(
   if (ledger.isWhole && wanted.size === 0) return { added: [], gone: [] };
   const known = (await loadLedger(nameLedger(account))).parts;
   const askedAt = account.clock.now();
-  const findGone = (open: readonly OrderRecord[]) => {
-    const isOpen = new Set(open.flatMap(({ id, client_order_id }) => [id, client_order_id]));
-    return before.filter(({ clientOrderId, orderId = '' }) => !isOpen.has(clientOrderId) && !isOpen.has(orderId));
-  };
+  const findGone = (listed: ListedOrders) => before.filter((order) => !isListed(listed, order));
   const open = await listOpen(account, askedAt, (found) => ledger.isWhole && findGone(found).length === 0);
   if ('why' in open) return { added: [], gone: [], unread: open.why };
-  const working = ledger.isWhole ? [] : open.map(describeOpen);
+  const [odd] = open.unread;
+  // An open order of which nothing is known counts in no limit.
+  if (!ledger.isWhole && odd !== undefined) return { added: [], gone: [], unread: odd.why };
+  const working = ledger.isWhole ? [] : open.records.map(describeOpen);
   for (const { market } of working) wanted.add(market);
-  const records = await listRecords(account, ledger, findGone(open));
-  if ('why' in records) return { added: [], gone: [], unread: records.why };
+  const newest = await listRecords(account, ledger, findGone(open));
+  if ('why' in newest) return { added: [], gone: [], unread: newest.why };
+  const { records } = newest;
   const isWorking = (order: WorkingOrder) => {
     const record = findRecord(records, order);
-    return record !== undefined && !isTerminalStatus(record.status);
+    return record === undefined ? isListed(newest, order) : !isTerminalStatus(record.status);
   };
   // Listed between two statuses, it was under neither.
   const over = findGone(open).filter((order) => !isWorking(order));
@@ -211,7 +213,7 @@ async function compareLists(
       return record === undefined ? [] : [[order.clientOrderId, record.total_filled_size]];
     }),
   );
-  const seen = [...open, ...records];
+  const seen = [...open.records, ...records];
   const ids = new Map(
     before.flatMap((order): readonly [string, string][] => {
       const record = order.orderId === undefined ? findRecord(seen, order) : undefined;
@@ -304,6 +306,12 @@ interface NotRead {
   readonly why: string;
 }
 
+/** Rows of a list of orders, and beside them those that cannot be read: one of another program must not hide those of ours. */
+interface ListedOrders {
+  readonly records: readonly OrderRecord[];
+  readonly unread: readonly UnreadRow[];
+}
+
 function findStart(ledger: AccountLedger, market: string, now: number): number {
   const runs = ledger
     .listRuns()
@@ -320,16 +328,18 @@ function findStart(ledger: AccountLedger, market: string, now: number): number {
 async function listOpen(
   account: Account,
   now: number,
-  enough: (open: readonly OrderRecord[]) => boolean,
-): Promise<readonly OrderRecord[] | NotRead> {
-  const open: OrderRecord[] = [];
+  enough: (open: ListedOrders) => boolean,
+): Promise<ListedOrders | NotRead> {
+  const open = { records: [] as OrderRecord[], unread: [] as UnreadRow[] };
   for (const status of LIVE_STATUSES) {
     if (enough(open)) break;
     const params = makeAccountOrderParams<never>((now - LOOK_BACK_MS) * 1000, { status });
-    const rows = await readRows(account, 'GET /orders', params, REPEATED_AFTER_MS);
-    if ('why' in rows) return rows;
-    if (rows.length >= PAGE_ROWS) return { why: `it lists a full page of orders with the status ${status}` };
-    open.push(...rows);
+    const page = await readEachRow(account, 'GET /orders', params, REPEATED_AFTER_MS);
+    if ('why' in page) return page;
+    if (page.result.length + page.unread.length >= PAGE_ROWS)
+      return { why: `it lists a full page of orders with the status ${status}` };
+    open.records.push(...page.result);
+    open.unread.push(...page.unread);
   }
   return open;
 }
@@ -339,18 +349,32 @@ async function listRecords(
   account: Account,
   ledger: AccountLedger,
   gone: readonly WorkingOrder[],
-): Promise<readonly OrderRecord[] | NotRead> {
-  const records: OrderRecord[] = [];
+): Promise<ListedOrders | NotRead> {
+  const newest = { records: [] as OrderRecord[], unread: [] as UnreadRow[] };
   for (const market of new Set(gone.map((order) => order.market))) {
     const wanted = new Set(gone.filter((order) => order.market === market).map(({ clientOrderId }) => clientOrderId));
     const runs = ledger.listRuns().filter(({ orders }) => orders.some((order) => wanted.has(order.clientOrderId)));
     const since = Math.min(account.clock.now(), ...runs.map(({ startedAt }) => startedAt)) - MARGIN_MS;
     const params = makeMarketParams<never>(market, since * 1000);
-    const rows = await readRows(account, 'GET /orders', params, REPEATED_AFTER_MS);
-    if ('why' in rows) return rows;
-    records.push(...rows);
+    const page = await readEachRow(account, 'GET /orders', params, REPEATED_AFTER_MS);
+    if ('why' in page) return page;
+    newest.records.push(...page.result);
+    newest.unread.push(...page.unread);
   }
-  return records;
+  return newest;
+}
+
+/** Whether a list shows an order, or may: one that is taken for gone although a row that cannot be read is it counts too little. */
+function isListed({ records, unread }: ListedOrders, order: WorkingOrder): boolean {
+  return findRecord(records, order) !== undefined || unread.some((row) => mayBe(row, order));
+}
+
+/** A row without its client order id may be any order of the market whose id never arrived. */
+function mayBe({ orderId, clientOrderId, shows }: UnreadRow, order: WorkingOrder): boolean {
+  if (orderId !== undefined && orderId === order.orderId) return true;
+  if (clientOrderId !== undefined) return clientOrderId === order.clientOrderId;
+  const isElsewhere = shows.market_id !== undefined && shows.market_id !== order.market;
+  return !isElsewhere && (orderId === undefined || order.orderId === undefined);
 }
 
 function findRecord(records: readonly OrderRecord[], order: WorkingOrder): OrderRecord | undefined {
