@@ -4,7 +4,7 @@ import { Abandoned, Cancellation } from '../../src/engine/interruption.ts';
 import { OrderWatch } from '../../src/engine/orders/watch.ts';
 import { WallTime } from '../../src/engine/wall-time.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
-import { type CallOutcome, SWEEP, type VenueCall, type VenuePort } from '../../src/venue/port.ts';
+import { type CallOutcome, type Consent, SWEEP, type VenueCall, type VenuePort } from '../../src/venue/port.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
 
@@ -16,7 +16,9 @@ function watching(answeredAfterMs: number) {
   let most = 0;
   const venue = {
     call(call: VenueCall<'GET /orders'>): Promise<CallOutcome<'GET /orders'>> {
-      asked.push(`+${clock.now() - START} ${call.params.order_id ?? 'all'}`);
+      asked.push(
+        `+${clock.now() - START} ${call.params.order_id ?? 'all'}${call.class === 'resolve' ? ' resolve' : ''}`,
+      );
       underWay += 1;
       most = Math.max(most, underWay);
       return new Promise((resolve) => {
@@ -134,6 +136,23 @@ describe('orders that are awaited while tokens are scarce', () => {
     await waiting;
     await watch.waitForReadings(60_000);
     expect(asked).toHaveLength(3);
+  });
+
+  it('are read as urgently as an exit among them that is not due yet', async () => {
+    const { clock, watch, asked } = watching(10_000);
+    const whole = new Cancellation();
+    const wait = (id: string, exit?: Consent) =>
+      watch
+        .until(orderOf(id), () => false, { cancel: whole, ...(exit === undefined ? {} : { exit }) })
+        .catch(() => 'left');
+    const waits = [wait('BTC-USD@1')];
+    await clock.advanceTo(START + 200);
+    waits.push(wait('BTC-USD@2', { what: '', answer: Promise.resolve(true) }));
+    await clock.advanceTo(START + 1_000);
+    expect(asked).toEqual(['+500 all resolve']);
+    whole.cancel('operator', 'enough');
+    await clock.advanceTo(START + 60_000);
+    await Promise.all(waits);
   });
 
   it('are each read in their time, whatever another market is read for', async () => {

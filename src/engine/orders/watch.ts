@@ -326,7 +326,8 @@ export class OrderWatch {
     }
     for (const market of markets) {
       const scope = new Cancellation();
-      const isUrgent = due.some((waiter) => waiter.isUrgent && waiter.order.intent.market === market);
+      // Also where the exit itself is not due yet: its reading would have to wait behind this one.
+      const isUrgent = [...this.waiters].some((each) => each.isUrgent && each.order.intent.market === market);
       const done = this.pollMarket(market, {
         class: isUrgent ? 'resolve' : 'reconcile',
         wanted: scope.createWithdrawal(),
