@@ -232,6 +232,15 @@ ${GUARD}`;
     expect(leaks(`${ENTRY}${GUARD}  - cancel: {mine: BTC-USD}\n`)).toEqual(VIOLATED);
     expect(leaks(ENTRY + GUARD.replace('fraction: 1', 'fraction: 0.5'))).toEqual(VIOLATED);
     expect(leaks(ENTRY + GUARD.replace('stop_loss', 'take_profit'))).toEqual(VIOLATED);
+    const legs = GUARD.replace('- protect:', '- id: guard\n    protect:').replace(
+      '49000}}',
+      '49000}, take_profit: {fraction: 1, trigger: 70000, price: 69000}}',
+    );
+    expect(leaks(`${ENTRY}${legs}  - cancel: guard.stop_loss\n`)).toEqual(VIOLATED);
+    expect(leaks(`${ENTRY}${legs}  - cancel: guard.take_profit\n`)).toEqual([]);
+    const last = 'finally: [{if: guard.hasValue(), cancel: guard.take_profit}]\n';
+    expect(leaks(ENTRY + legs + last)).toEqual([]);
+    expect(leaks(ENTRY + legs + last.replace('take_profit', 'stop_loss'))).toEqual(UNPROVEN);
     const head = 'deadman: {market: BTC-USD, timeout: 60s, on_exit: leave_armed}\n';
     expect(leaks(`${ENTRY}  - cancel: entry\n`, { head })).toEqual(VIOLATED);
     const all = `${ENTRY}${GUARD}  - cancel_all: {everyone: true}\n`;

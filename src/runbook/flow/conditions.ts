@@ -53,9 +53,13 @@ export class StepNames {
     return tree?.op === 'id' ? this.places.get(tree.args) : undefined;
   }
 
-  /** The `protect` of which an expression names an order. */
-  findProtected(tree: SyntaxNode | undefined): StepOf<'protect'> | undefined {
-    return this.protections.get((tree && findPath(tree))?.split('.')[0] ?? '');
+  /** The `protect` of which an expression names an order, and which one. */
+  findProtected(
+    tree: SyntaxNode | undefined,
+  ): { readonly protection: StepOf<'protect'>; readonly leg: string | undefined } | undefined {
+    const [id = '', leg] = (tree && findPath(tree))?.split('.') ?? [];
+    const protection = this.protections.get(id);
+    return protection && { protection, leg };
   }
 
   /** Whether a condition can have to do with orders: it reads more than inputs, feeds, times and the account. */

@@ -291,10 +291,12 @@ class LeavesDomain implements Domain<PathState> {
     }
     const key = this.names.findPlace(findPlain(args.order));
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);
-    const protection = this.names.findProtected(findPlain(args.order));
-    if (protection === undefined) return { ...state, doubt: true };
+    const found = this.names.findProtected(findPlain(args.order));
+    if (found === undefined) return { ...state, doubt: true };
+    // A target covers nothing.
+    if (found.leg === 'take_profit') return state;
     // Another stop, placed before this one was cancelled, covers on.
-    const { market, stopLoss } = protection.args;
+    const { market, stopLoss } = found.protection.args;
     const share = stopLoss && evaluateConstant(stopLoss.fraction);
     return uncover(state, spellValue(market), share);
   }
