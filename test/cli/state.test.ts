@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { reportCrash } from '../../src/app/crash-report.ts';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
-import { accessStore } from '../../src/app/stores/location.ts';
+import { requireOwnFolders } from '../../src/app/stores/location.ts';
 import { folder } from './command.ts';
 
 const NOTHING = environmentOf({});
@@ -54,19 +54,22 @@ describe('the other folders with leases and kill orders', () => {
   it.each([
     ['of a store of its own', 'store'],
     ['of the user', 'user/perp-runbook'],
-  ])('%s are not opened where others can write to them', async (_whose, name) => {
+  ])('%s are refused to a process that acts where others can write to them', (_whose, name) => {
     const path = join(here.path, name);
     mkdirSync(join(here.path, 'store'), { recursive: true });
     mkdirSync(path, { recursive: true });
     const environment = environmentOf({ XDG_STATE_HOME: join(here.path, 'user') });
-    const doors = accessStore({ kind: 'sqlite', file: join(here.path, 'store', 'runbook.db') }, environment);
+    const require = () =>
+      requireOwnFolders({ kind: 'sqlite', file: join(here.path, 'store', 'runbook.db') }, environment);
     chmodSync(path, 0o770);
-    await expect(doors.openShared()).rejects.toMatchObject({
-      exit: 2,
-      message: expect.stringContaining('can be written by others (mode 770)'),
-    });
+    expect(require).toThrow(
+      expect.objectContaining({
+        exit: 2,
+        message: expect.stringContaining('can be written by others (mode 770)'),
+      }),
+    );
     chmodSync(path, 0o750);
-    await (await doors.openShared()).close();
+    require();
   });
 });
 

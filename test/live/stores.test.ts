@@ -1,5 +1,5 @@
 /** Stores by their place: which are known, where commands find them from, and what a kill says of each. */
-import { mkdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -47,11 +47,41 @@ describe.concurrent('a store that a profile names by a relative path', () => {
     }));
 });
 
+describe.concurrent('a store in a folder that others may write to', () => {
+  it('begins no run, and a person stops one that is there', { tags: ['long'] }, () =>
+    scene({ ...STORE, runbook: RESTING }, async (stage) => {
+      const data = join(stage.path, 'data');
+      const running = stage.start(RUN);
+      await rests(stage.venue);
+      chmodSync(data, 0o775);
+      const killed = await stage.run(['kill', '--by', 'ana', '--json']);
+      expect([killed.exit, document(killed.out), states(stage)]).toMatchObject([0, { missing: [] }, ['canceled']]);
+      expect((await running.ended).exit).toBe(1);
+      expect((await stage.run(['release', '--profile', 'p.yaml', '--by', 'ana'])).exit).toBe(0);
+      const schedule = ['schedule', 'one.yaml', '--profile', 'p.yaml', '--standby', '--port', '0'];
+      for (const words of [RUN, schedule]) expect((await stage.start(words).ended).exit).toBe(2);
+      expect(stage.venue.placed.length).toBe(1);
+      chmodSync(data, 0o755);
+      expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
+    }),
+  );
+
+  it('has its run cancelled by a person', () =>
+    scene({ ...STORE, runbook: RESTING }, async (stage) => {
+      const running = stage.start(RUN);
+      await rests(stage.venue);
+      chmodSync(join(stage.path, 'data'), 0o775);
+      expect((await stage.run(['cancel', 'last', '--by', 'ana', '--json'])).exit).toBe(0);
+      expect([(await running.ended).exit, states(stage)]).toEqual([1, ['canceled']]);
+    }));
+});
+
 describe.concurrent('a store that is known and not there', () => {
   it('is named by a kill, which claims the others alone and exits with 4', { tags: ['long'] }, () =>
     scene(STORE, async (stage) => {
       expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
       stage.write('own.yaml', readFileSync(join(stage.path, 'p.yaml'), 'utf8').replace(/^store.*$/m, ''));
+      expect((await stage.run(['account', 'adopt', '--profile', 'own.yaml', '--by', 'ana'])).exit).toBe(0);
       const running = stage.start(['run', 'one.yaml', '--profile', 'own.yaml', '--json']);
       await until(() => states(stage).length === 2);
       renameSync(join(stage.path, 'data'), join(stage.path, 'moved'));

@@ -25,6 +25,7 @@ import type { LoadedRunbook } from '../files/load.ts';
 import { type ActingContext, exitAfter, type Signal } from '../process.ts';
 import { LateOrders } from '../reconciliation/late-orders.ts';
 import { VenueComparison } from '../reconciliation/venue-comparison.ts';
+import { requireOwnFolders } from '../stores/location.ts';
 import { makeRunName } from './first-entry.ts';
 import type { LiveHost, LiveOptions } from './live-assembly.ts';
 import { LiveRun } from './live-run.ts';
@@ -206,8 +207,9 @@ function beginShutdown(
 function acquireLease(
   account: Account,
   holder: string,
-  { endProcess, voice }: ActingContext,
+  { endProcess, environment, voice }: ActingContext,
 ): Promise<ActingAccount | Extract<LeaseAnswer, { kind: 'taken' }>> {
+  requireOwnFolders(account.place, environment);
   const onLost = () => {
     // The new holder has the run as well: anything this process still wrote would conflict with it.
     endProcess(

@@ -96,15 +96,13 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
     return {
       openJournal: () => openSqliteStore(file),
       openShared: () =>
-        convertStoreErrors(async () => {
-          const folder = dirname(file);
-          if (existsSync(folder)) requireOwnFolder(folder, `the folder of the store, ${makePrintable(folder, 300)},`);
-          return openSharedSqlite({
-            file: join(folder, 'shared.db'),
+        convertStoreErrors(() =>
+          openSharedSqlite({
+            file: join(dirname(file), 'shared.db'),
             ledgerFile: locateUserFile('tokens.db', environment),
             accountsFile: locateUserFile('accounts.db', environment),
-          });
-        }),
+          }),
+        ),
       openScheduleStore: () => convertStoreErrors(() => openSqliteScheduleStore(file)),
       openAccountJournal: () => openSqliteAccountJournal(file).catch(throwUserError),
       readKills: (where) =>
@@ -200,8 +198,19 @@ function locateUserFolder(environment: Environment): string {
 function locateUserFile(name: string, environment: Environment): string {
   const folder = locateUserFolder(environment);
   makeFolders(folder);
-  requireOwnFolder(folder, `the folder ${makePrintable(folder, 300)}`);
   return join(folder, name);
+}
+
+/**
+ * Throws a UserError (exit 2) where others can write to a folder that has leases and kill orders of the store. For a process that is to
+ * act for an account: what stops it, as a kill or a person's cancel, must work all the same.
+ */
+export function requireOwnFolders(place: StorePlace, environment: Environment): void {
+  const user = locateUserFolder(environment);
+  if (existsSync(user)) requireOwnFolder(user, `the folder ${makePrintable(user, 300)}`);
+  if (place.kind !== 'sqlite') return;
+  const folder = dirname(place.file);
+  if (existsSync(folder)) requireOwnFolder(folder, `the folder of the store, ${makePrintable(folder, 300)},`);
 }
 
 /** Opens the leases and kill orders of the user's accounts in all stores. */
