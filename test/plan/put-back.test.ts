@@ -1,6 +1,7 @@
 /** The stops that an exit puts back are rows of the plan, also those of other steps. */
 import { expect, it } from 'vitest';
 import { planFor } from '../../src/app/plan.ts';
+import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { inputsFrom, loadedFrom, perform, START } from '../engine/stage.ts';
 import { findExceeded, findUnplanned } from './against-plan.ts';
 
@@ -27,7 +28,12 @@ const EXITS = [
   'manage: {market: BTC-USD, side: short, take_profit: {trigger: 70000, price: 70000}, time_limit: 3s}',
 ] as const;
 
-async function play(steps: string) {
+/** Every market order but the first. */
+const REFUSED: FaultRule[] = [
+  { on: 'POST /orders', when: { type: 'market', call: '2+' }, do: 'error', error: 'INSUFFICIENT_MARGIN' },
+];
+
+async function play(steps: string, faults = REFUSED) {
   const loaded = loadedFrom({ file: 'case.yaml', text: `${HEAD}${steps}` });
   const inputs = inputsFrom(loaded, {});
   const { entries, books } = await perform({
@@ -35,8 +41,7 @@ async function play(steps: string) {
     inputs,
     config: {
       markets: { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' } },
-      // Every market order but the first.
-      faults: [{ on: 'POST /orders', when: { type: 'market', call: '2+' }, do: 'error', error: 'INSUFFICIENT_MARGIN' }],
+      faults,
     },
   });
   const plan = planFor(loaded.runbook, inputs, { now: START });
@@ -58,6 +63,18 @@ it('that of a manage itself is one beside those of other steps', async () => {
   const own = 'manage: {market: BTC-USD, side: short, stop_loss: {trigger: 60100, price: 59000}, time_limit: 3s}';
   const { plan, entries, stops } = await play(`${STOPS[0][1]}  - ${own}\n`);
   expect(stops).toEqual(['stop_loss canceled', 'stop_loss canceled', 'stop_loss open']);
+  expect([...findUnplanned(plan, entries), ...findExceeded(plan, entries)]).toEqual([]);
+});
+
+it('are within its bounds where a manage exits twice, and each time one stop of seven cannot be cancelled', async () => {
+  const seven = [1, 2, 3, 4, 5, 6, 7].map((n) =>
+    STOPS[0][1].replace('60000', String(60000 - n)).replace('0.5', '0.14'),
+  );
+  const faults = [2, 9].map(
+    (call): FaultRule => ({ on: 'DELETE /orders', when: { call }, do: 'error', error: 'INVALID_PARAMETER' }),
+  );
+  const { plan, entries, stops } = await play(`${seven.join('')}  - ${EXITS[1]}\n`, faults);
+  expect(stops).toHaveLength(7 + 2 * 6);
   expect([...findUnplanned(plan, entries), ...findExceeded(plan, entries)]).toEqual([]);
 });
 

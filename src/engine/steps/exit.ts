@@ -7,7 +7,7 @@
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
-import { MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/exit.ts';
+import { countPutBack, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/exit.ts';
 import { HOLD_EVERY_MS } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
@@ -137,7 +137,7 @@ export class MarketExit {
   async putBack(chosen = hasEnded, most = PUT_BACK_TRIES): Promise<void> {
     const ended = this.stops.filter(chosen);
     let halt: Halt | undefined;
-    let tries = this.tries ?? Math.min(MOST_PUT_BACK, PUT_BACK_TRIES * this.stops.length);
+    let tries = this.tries ?? countPutBack(this.stops.length);
     // Sizes together must not be more than is left: beyond it a stop opens the opposite position.
     let covered = new Decimal(0);
     for (const [index, stop] of ended.entries()) {

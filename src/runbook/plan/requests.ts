@@ -19,7 +19,7 @@ import type { Side } from '../../venue/records.ts';
 import type { CheckedRunbook, CheckedStep } from '../checked.ts';
 import { hydrate } from '../functions/hydrate.ts';
 import { ORDER } from '../functions/records.ts';
-import { placesStop } from '../steps/exit.ts';
+import { placesStop, STOPS } from '../steps/exit.ts';
 import { placesOrders } from '../steps/risk.ts';
 import type { Counts, PlacedStop } from '../steps/row.ts';
 import { bindCalls, describeSubject, findUndo, getStepRow, type StepCall, type VenueStep } from '../steps/steps.ts';
@@ -118,9 +118,13 @@ export class PlannedRequests {
 
   /** The requests of a step, without those that put back a stop which no other step of the run places. */
   private listCalls(step: CheckedStep): readonly StepCall[] {
-    const isPlaced = (stop: PlacedStop) =>
-      listSteps(this.parts.context.runbook).some((each) => each !== step && placesStop(each, stop));
-    return bindCalls(step, 'calls').filter(({ ofStops }) => ofStops === undefined || isPlaced(ofStops));
+    return bindCalls(step, 'calls').filter(
+      ({ ofStops }) => ofStops === undefined || this.isPlacedElsewhere(step, ofStops),
+    );
+  }
+
+  private isPlacedElsewhere(step: CheckedStep, stop: PlacedStop): boolean {
+    return listSteps(this.parts.context.runbook).some((each) => each !== step && placesStop(each, stop));
   }
 
   /** Lists the cancels that revert a step when the run fails. They are counted with the requests about orders in doubt. */
@@ -199,7 +203,7 @@ export class PlannedRequests {
   }): Load {
     const { step, scope, path, call, draft } = made;
     const params = call.params<Unknown>(new PlanValues(scope, made.market));
-    const times = call.times(this.countsOf(scope));
+    const times = call.times(this.countsOf(step, scope));
     const changed = this.findAmended(step, scope);
     const terms = draft ?? amendTerms(params, changed, call.endpoint);
     const details: RequestDetails = {
@@ -331,7 +335,8 @@ export class PlannedRequests {
     };
   }
 
-  private countsOf(scope: PlanScope): Counts {
+  private countsOf(step: CheckedStep, scope: PlanScope): Counts {
+    const hasStops = () => STOPS.some((stop) => this.isPlacedElsewhere(step, stop));
     const countPlaced = () => {
       this.countedPlaced = true;
       return this.parts.placed;
@@ -344,6 +349,9 @@ export class PlannedRequests {
       duration: (expr) => (expr === undefined ? undefined : scope.evaluateKnown(expr)?.ms),
       get placed() {
         return countPlaced();
+      },
+      get stopsElsewhere() {
+        return hasStops();
       },
       absenceHorizonMs: this.parts.context.absenceHorizonMs,
       fillsWindowMs: this.parts.context.fillsWindowMs,

@@ -82,7 +82,7 @@ export const CLOSE_STEPS = {
         when: 'the run holds a position in the market',
         sends: () => countPosts(false),
       }),
-      ...putStopsBack('close', closingSide),
+      ...putStopsBack('close', { side: closingSide, exits: 1 }),
     ],
     confirms: [
       pollOrder('close', each, () => CONFIRM_WITHIN_MS, {

@@ -14,30 +14,38 @@ type Closing = 'manage' | 'close';
 export const MOST_EXITS = 5;
 /** How often one stop is tried to be put back. */
 export const PUT_BACK_TRIES = 3;
-/**
- * Orders that put stops back at most: of `manage` the tries of its stop behind an exit that failed and behind the one of the step's
- * own failure, of `close`, and of a `manage` without a stop of its own, those of all the stops that covered together.
- */
+/** Orders that put stops back behind one exit at most, of all the stops that covered together. */
 export const MOST_PUT_BACK = 2 * PUT_BACK_TRIES;
 
-const STOPS: readonly PlacedStop[] = [
+/** Orders that put so many stops back behind one exit at most. */
+export function countPutBack(stops: number): number {
+  return Math.min(MOST_PUT_BACK, PUT_BACK_TRIES * stops);
+}
+
+export const STOPS: readonly PlacedStop[] = [
   { type: 'stop_loss', hasPrice: true },
   { type: 'stop_limit', hasPrice: true },
   { type: 'stop_market', hasPrice: true },
   { type: 'stop_market', hasPrice: false },
 ];
 
-/** The rows of the stops of other steps that are put back, of the side that closes. */
+/** The rows of the stops of other steps that are put back. `side`: that which closes. `exits`: how many the step makes at most. */
 export function putStopsBack<V extends Closing>(
   verb: V,
-  sideOf: <U>(args: StepOf<V>['args'], values: Values<U>) => Side | U,
-  rest: Pick<CallRow<V>, 'applies'> = {},
+  {
+    side,
+    exits,
+    ...rest
+  }: Pick<CallRow<V>, 'applies'> & {
+    readonly side: <U>(args: StepOf<V>['args'], values: Values<U>) => Side | U;
+    readonly exits: number;
+  },
 ): readonly CallRow<V, 'POST /orders'>[] {
   return STOPS.map((ofStops) => {
     const { type, hasPrice } = ofStops;
     const draft = <U>(args: StepOf<V>['args'], values: Values<U>): OrderDraft<U> => ({
       market: values.text(args.market),
-      side: sideOf(args, values),
+      side: side(args, values),
       type,
       size: values.later('the size of the stop before'),
       ...(hasPrice ? { price: values.later('the limit of the stop before') } : {}),
@@ -53,7 +61,7 @@ export function putStopsBack<V extends Closing>(
       draft,
       leg: 'stop',
       ofStops,
-      times: () => ({ min: 0, max: MOST_PUT_BACK }),
+      times: () => ({ min: 0, max: exits * MOST_PUT_BACK }),
       when: 'the exit is refused, and a stop is put back',
       sends: () => countPosts(false),
     });

@@ -14,7 +14,7 @@ import type { StepName, StepOf } from '../checked.ts';
 import { MANAGED } from '../functions/records.ts';
 import { DURATION, fields, MARKET, may, NUMBER, need, PRICE, SIDE } from '../shapes.ts';
 import { completeOrder, doubtOrder, pollOrder, readByOwnId, readOrderFills } from './confirming.ts';
-import { MOST_EXITS, MOST_PUT_BACK, putStopsBack } from './exit.ts';
+import { countPutBack, MOST_EXITS, MOST_PUT_BACK, putStopsBack } from './exit.ts';
 import { draftLeg } from './orders.ts';
 import { type CallRow, type Counts, call, type StepRow, type Times, type Values, WRITE } from './row.ts';
 
@@ -25,6 +25,8 @@ type Args = Manage['args'];
 export const HOLD_EVERY_MS = POLL_MS;
 /** A stop that tightens is replaced at most this often, ms: each time takes two orders' worth of requests. */
 export const MOVE_EVERY_MS = 5000;
+/** Its exits at most: one that its barriers ask for, and one behind the failure of the step. */
+const EXITS = 2;
 /** How long a position is held beyond its time limit at most, ms, while the market has no price to bound its exit. */
 export const PRICE_PATIENCE_MS = 60_000;
 
@@ -60,11 +62,17 @@ export function mayExit({ args }: Manage): boolean {
   return args.timeLimit !== undefined || args.escalate !== undefined;
 }
 
-/** The orders that it places at most: its legs, the stops that replace one, a stop that is put back, and those of the exit. */
+/** The orders that put stops back at most: its own, or where that does not work those of other steps. */
+function countBack({ args }: Manage, { stopsElsewhere }: Counts): number {
+  const own = args.stopLoss === undefined ? 0 : countPutBack(1);
+  return EXITS * (stopsElsewhere ? MOST_PUT_BACK : own);
+}
+
+/** The orders that it places at most: its legs, the stops that replace one, stops that are put back, and those of the exit. */
 function countOrders(step: Manage, counts: Counts): number {
   const { stopLoss, takeProfit } = step.args;
   const legs = (stopLoss === undefined ? 0 : 1) + (takeProfit === undefined ? 0 : 1);
-  return legs + countMoves(step, counts) + (mayExit(step) ? MOST_EXITS + MOST_PUT_BACK : 0);
+  return legs + countMoves(step, counts) + (mayExit(step) ? MOST_EXITS + countBack(step, counts) : 0);
 }
 
 /** The rows of one order, made for each order of the step. */
@@ -178,10 +186,10 @@ export const MANAGE_STEPS = {
       }),
       placeLeg('tighter stop_loss', {
         applies: (step) => mayExit(step) && step.args.stopLoss !== undefined,
-        times: () => ({ min: 0, max: MOST_PUT_BACK }),
+        times: () => ({ min: 0, max: EXITS * countPutBack(1) }),
         when: 'the exit is refused, and the stop is put back',
       }),
-      ...putStopsBack('manage', closingSide, { applies: mayExit }),
+      ...putStopsBack('manage', { side: closingSide, exits: EXITS, applies: mayExit }),
       call('manage', 'DELETE /orders', {
         class: 'protect',
         params: (args, values) => makeCancelParams(named(args, values)),

@@ -72,6 +72,8 @@ export interface Counts {
   duration(expr: Expr<Duration> | undefined): number | undefined;
   /** The most orders that the run can have placed before this step. */
   readonly placed: number;
+  /** Whether another step of the run places stops. */
+  readonly stopsElsewhere: boolean;
   /** After this long "not found" proves an order absent, ms (profile: ambiguity.window). */
   readonly absenceHorizonMs: number;
   /** How long the fills of an order are read at most until they agree with its record, ms (profile: fills.window). */
