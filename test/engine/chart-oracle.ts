@@ -837,6 +837,7 @@ class Path {
       if (isBranch && hasFailed && join?.type === 'parallel' && !this.isEndingBranches && join.meta?.path !== undefined)
         this.failedJoins.add(join.meta.path);
       if (hasFailed) this.noteRisen(event.event.type, source);
+      for (const { path } of target) this.noteStopped(source, path);
       const step = source.meta?.path;
       if (step === undefined || target.length === 0) continue;
       const isDone = eventType.startsWith('xstate.done.');
@@ -851,6 +852,13 @@ class Path {
       ({ path, meta }) => path.length > source.path.length && id.startsWith(`${actorId(String(meta?.path))}.`),
     );
     for (const { meta } of inside) this.noteLeft(meta.path, 'failed');
+  }
+
+  /** A `stop` in a branch or an item has left each step around it there: the next item begins them anew. */
+  private noteStopped({ parent, path: [phase] }: TakenNode, to: readonly string[]): void {
+    const isAround = ({ path }: TakenNode) => path.every((key, index) => to[index] === key);
+    for (let node = parent; phase === to[0] && node !== undefined && !isAround(node); node = node.parent)
+      if (node.meta?.path !== undefined) this.noteLeft(node.meta.path, 'done');
   }
 
   private noteLeft(step: string, how: Left): void {

@@ -276,6 +276,27 @@ describe('a parallel step', () => {
     expect(findDeparture(runbook, entries)).toBeUndefined();
   });
 
+  it('of whose items one stops the run inside a loop, and the others do all their rounds, is a path: drawn 1730003102', async () => {
+    const { runbook, entries } = await play(`${head}  - parallel:
+      each: k
+      in: '[1, 2]'
+      max: 2
+      on_fail: let_others_finish
+      do:
+        - repeat: {max: 2, do: [{if: k == 1, wait: 30s}, {if: k == 1, stop: {outcome: enough}}, {if: k == 2, wait: 1s}]}
+`);
+    expect(entries.at(-1)).toMatchObject({ type: 'run.ended', data: { outcome: 'stopped' } });
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+    const last = entries.filter(({ step }) => step.includes('[1]/do/1:repeat[1]/do/3:wait'));
+    expect(last.length).toBeGreaterThan(0);
+    const failed = entries.map((entry) =>
+      last.includes(entry) && entry.type === 'step.ended'
+        ? { ...entry, data: { ...entry.data, outcome: 'failed', error: { kind: 'rejected', message: 'no' } } }
+        : entry,
+    ) as readonly Entry[];
+    expect(findDeparture(runbook, failed)).toBeDefined();
+  });
+
   it('that could have stopped a clean-up, and is followed by a step that is skipped, is a path: drawn 400003307', async () => {
     const { runbook, entries } = await play(`${head}  - wait: 1s
 finally:

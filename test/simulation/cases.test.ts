@@ -70,6 +70,12 @@ it.each([901_748])(
   },
 );
 
+it.each([1_730_003_102])('an item that stops its run in a loop lets the others go on: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  expect(happened.runs.map(({ result }) => result?.outcome)).toContain('stopped');
+});
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],
