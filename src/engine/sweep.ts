@@ -8,10 +8,11 @@ import { SWEEP_CANCELS, SWEEP_READINGS } from '../venue/order/polling.ts';
 import { LIVE_STATUSES, makeAccountOrderParams, makeCancelParams } from '../venue/order/requests.ts';
 import { Pages } from '../venue/pages.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
+import type { UnreadRow } from '../venue/wire/answer.ts';
 
 /** An answer of the venue. All but `confirmed` counts as no answer, with the reason for people. */
 export type SweepAnswer<E extends EndpointName> =
-  | { readonly kind: 'confirmed'; readonly result: Result<E> }
+  | { readonly kind: 'confirmed'; readonly result: Result<E>; readonly unread?: readonly UnreadRow[] }
   | { readonly kind: 'no answer'; readonly why: string };
 
 export interface SweptVenue {
@@ -28,6 +29,8 @@ export interface SweptVenue {
 export interface Swept {
   /** Orders that could still fill at the end, as last read; undefined where no reading was complete. */
   readonly left: readonly OrderRecord[] | undefined;
+  /** Rows of that reading that cannot be read, and that may be orders that could still fill. */
+  readonly unread: readonly UnreadRow[];
   /** Number of cancel_all requests sent, and of readings begun. */
   readonly cancels: number;
   readonly readings: number;
@@ -82,6 +85,7 @@ const OUTLIVED = 2;
 
 export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swept> {
   let left: readonly OrderRecord[] | undefined;
+  let unread: readonly UnreadRow[] = [];
   let because: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   let progressAt = venue.monotonic();
@@ -101,41 +105,53 @@ export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swe
     const readAt = venue.monotonic();
     const found = await readLive({ ...venue, ask }, bounds.mostPages);
     if (found !== undefined) {
-      venue.progress?.(found.length);
-      left = found;
+      const count = found.left.length + found.unread.length;
+      venue.progress?.(count);
+      ({ left, unread } = found);
       // Another client that keeps placing orders must not prolong the sweep: only a new minimum is progress.
-      if (left.length < least) progressAt = readAt;
-      least = Math.min(least, left.length);
-      emptySince = left.length > 0 ? undefined : (emptySince ?? readAt);
+      if (count < least) progressAt = readAt;
+      least = Math.min(least, count);
+      emptySince = count > 0 ? undefined : (emptySince ?? readAt);
       // The reading that ends the sweep begins after the quiet time, so an order in transit at the start is seen.
       if (emptySince !== undefined && readAt - emptySince >= bounds.quietMs)
-        return { left: [], cancels, readings: readings + 1 };
+        return { left: [], unread: [], cancels, readings: readings + 1 };
       if (cancels > OUTLIVED) {
-        for (const { id, market_id } of found.slice(0, bounds.byThemselves))
-          await ask('DELETE /orders', makeCancelParams<never>({ market: market_id, venueId: id, clientOrderId: '' }));
+        for (const { market, venueId } of listNamed(found).slice(0, bounds.byThemselves))
+          await ask('DELETE /orders', makeCancelParams<never>({ market, venueId, clientOrderId: '' }));
       }
     }
     if (readings + 1 === bounds.mostReadings) continue;
     await venue.pause(emptySince === undefined ? Math.min(2000, 250 * 2 ** Math.min(readings, 3)) : bounds.lookEveryMs);
   }
-  return { left, cancels, readings, ...(because === undefined ? {} : { because }) };
+  return { left, unread, cancels, readings, ...(because === undefined ? {} : { because }) };
+}
+
+type Live = { readonly left: readonly OrderRecord[] } & Pick<Swept, 'unread'>;
+
+/** Names of the orders that can be cancelled one by one. */
+function listNamed({ left, unread }: Live): readonly { readonly market: string; readonly venueId: string }[] {
+  const odd = unread.flatMap(({ orderId: venueId, shows: { market_id: market } }) =>
+    venueId === undefined || market === undefined ? [] : [{ market, venueId }],
+  );
+  return [...left.map(({ market_id: market, id: venueId }) => ({ market, venueId })), ...odd];
 }
 
 /** Reads the orders that could still fill: of the first status that has any, else of the whole list. Undefined without an answer. */
-async function readLive(
-  venue: Pick<SweptVenue, 'ask' | 'now'>,
-  mostPages: number,
-): Promise<readonly OrderRecord[] | undefined> {
+async function readLive(venue: Pick<SweptVenue, 'ask' | 'now'>, mostPages: number): Promise<Live | undefined> {
   const since = (venue.now() - LOOK_BACK_MS) * 1000;
   const found = new Map<string, OrderRecord>();
-  const take = (records: readonly OrderRecord[]) => {
+  const odd = new Map<string, UnreadRow>();
+  const take = (records: readonly OrderRecord[], unread: readonly UnreadRow[] = []) => {
     for (const record of records) if (!isTerminalStatus(record.status)) found.set(record.id, record);
+    for (const row of unread)
+      if (!isTerminalStatus(row.shows.status ?? '')) odd.set(row.orderId ?? `unnamed ${odd.size}`, row);
   };
+  const getLive = (): Live => ({ left: [...found.values()], unread: [...odd.values()] });
   for (const status of LIVE_STATUSES) {
     const listed = await venue.ask('GET /orders', makeAccountOrderParams<never>(since, { status }));
     if (listed.kind !== 'confirmed') return undefined;
-    take(listed.result);
-    if (found.size > 0) return [...found.values()];
+    take(listed.result, listed.unread);
+    if (found.size + odd.size > 0) return getLive();
   }
   // A venue that ignores the number of a page still lists what is older than a time.
   for (let read = 0, until = Number.POSITIVE_INFINITY; ; ) {
@@ -144,12 +160,12 @@ async function readLive(
       const at = { page, ...(Number.isFinite(until) ? { until } : {}) };
       const listed = await venue.ask('GET /orders', makeAccountOrderParams<never>(since, at));
       if (listed.kind !== 'confirmed') return undefined;
-      take(listed.result);
-      more = list.take(listed.result);
+      take(listed.result, listed.unread);
+      more = list.take(listed.result, listed.unread?.length);
       read += 1;
     }
     const oldest = list.rows.reduce((least, { timestamp }) => Math.min(least, timestamp), Number.POSITIVE_INFINITY);
-    if (list.cut === undefined || read >= mostPages || !(oldest < until)) return [...found.values()];
+    if (list.cut === undefined || read >= mostPages || !(oldest < until)) return getLive();
     until = oldest;
   }
 }

@@ -18,12 +18,15 @@ export class Pages<T extends { readonly id: string }> {
     this.most = most;
   }
 
-  /** Takes the next page; true while another one is to be read. A record on two pages counts once: rows move while orders change. */
-  take(page: readonly T[]): boolean {
+  /**
+   * Takes the next page; true while another one is to be read. A record on two pages counts once: rows move while orders change.
+   * `unread`: number of its rows that cannot be read; without them a full page would look like the last one.
+   */
+  take(page: readonly T[], unread = 0): boolean {
     const before = this.records.size;
     for (const record of page) this.records.set(record.id, record);
     this.read += 1;
-    if (page.length < PAGE_ROWS) return false;
+    if (page.length + unread < PAGE_ROWS) return false;
     if (this.records.size === before)
       this.cut = `the venue answers page ${this.read} of a list with rows of the pages before, so that the list cannot be read beyond ${before} rows`;
     else if (this.read >= this.most)

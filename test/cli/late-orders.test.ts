@@ -265,6 +265,41 @@ describe('the outcome of orders in doubt', () => {
     ]);
   });
 
+  it('is that it is there, where its row cannot be read; rows of other programs count in no page as read', async () => {
+    const store = new MemoryStore();
+    await kept(store, 'halted', { lost: ['unknown'], resting: ['open'] });
+    let pages = 0;
+    const { found } = await lookForLateOrders(store, {
+      now: START + HOUR,
+      orders: async (_since, page) => {
+        pages += 1;
+        const odd = (clientOrderId: string, id: number) => ({
+          orderId: `BTC-USD@${id}`,
+          clientOrderId,
+          shows: { market_id: 'BTC-USD' },
+          why: 'odd',
+        });
+        const full = page === 0 ? 997 : 0;
+        return {
+          request: { sentAt: START, tokens: 10, status: 200, success: true },
+          records: records(Array.from({ length: full }, () => ['foreign', 'open'] as const)),
+          unread: page === 0 ? [odd('lost', 1), odd('resting', 2), odd('theirs', 3)] : [],
+        };
+      },
+    });
+    expect(pages).toBe(2);
+    expect(found?.late).toEqual([
+      {
+        clientOrderId: 'lost',
+        orderId: 'BTC-USD@1',
+        market: 'BTC-USD',
+        run: 'halted',
+        recorded: 'unknown',
+        status: 'unreadable',
+      },
+    ]);
+  });
+
   it('is not asked for again and again where every page is the first one', async () => {
     const store = new MemoryStore();
     await kept(store, 'halted', { lost: ['unknown'] });

@@ -9,13 +9,18 @@ import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts'
 interface VenueBehaviour {
   /** Orders one microsecond apart, oldest first, of which a list has the newest of a page, whatever page is asked for. */
   readonly onePage?: boolean;
+  /** The places of orders whose rows cannot be read. */
+  readonly odd?: readonly number[];
   /** Status that an order keeps, whatever is cancelled, until this many cancels by its own id. */
   readonly stubborn?: number;
   readonly mute?: boolean;
 }
 
 /** A venue with these orders by status; cancel_all takes the open ones. */
-function venueOf(statuses: readonly string[], { stubborn = 0, mute = false, onePage = false }: VenueBehaviour = {}) {
+function venueOf(
+  statuses: readonly string[],
+  { stubborn = 0, mute = false, onePage = false, odd = [] }: VenueBehaviour = {},
+) {
   const clock = new VirtualClock(1_700_000_000_000);
   const orders = statuses.map((status, index) => {
     const timestamp = onePage ? { timestamp: clock.now() * 1000 - statuses.length + index } : {};
@@ -44,6 +49,14 @@ function venueOf(statuses: readonly string[], { stubborn = 0, mute = false, oneP
       // The venue cannot filter by a status that its document does not name.
       expect(status === undefined || (ORDER_STATUSES as readonly string[]).includes(status)).toBe(true);
       const listed = orders.filter((order) => status === undefined || order.status === status);
+      if (odd.length > 0) {
+        const isOdd = ({ id }: { id: string }) => odd.includes(Number(id.split('@')[1]));
+        const unread = listed.filter(isOdd).map(({ id, ...shows }) => ({ orderId: id, shows, why: 'odd' }));
+        const page = listed.slice(PAGE_ROWS * ((params as { p_page?: number }).p_page ?? 0)).slice(0, PAGE_ROWS);
+        const rows = unread.filter(({ orderId }) => page.some(({ id }) => id === orderId));
+        const result = page.filter((each) => !isOdd(each));
+        return { kind: 'confirmed', result, ...(rows.length === 0 ? {} : { unread: rows }) } as never;
+      }
       const older = (at = 0) => until === undefined || at <= until;
       return answer(onePage ? listed.filter(({ timestamp }) => older(timestamp)).slice(-PAGE_ROWS) : listed);
     },
@@ -112,6 +125,32 @@ describe('cancelling everything', () => {
       left: [{ status: 'placed' }, { status: 'placed' }],
     });
     expect(clock.now() - started).toBeGreaterThanOrEqual(120_000);
+  });
+
+  describe('a row that cannot be read', () => {
+    it.each([
+      ['of an order that has ended, is none that is left', ['closed', 'open'], [0], ['closed', 'canceled']],
+      ['is left until its order is cancelled, by its id too', ['open', 'in_limbo'], [0, 1], ['canceled', 'canceled']],
+    ] as const)('%s', async (_, statuses, odd, then) => {
+      const { venue, clock, orders } = venueOf(statuses, { odd, stubborn: 1 });
+      expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [], unread: [] });
+      expect(orders.map(({ status }) => status)).toEqual(then);
+    });
+
+    it('counts while it stays', async () => {
+      const { venue, clock } = venueOf(['open', 'open'], { odd: [1], stubborn: Number.POSITIVE_INFINITY });
+      const counts: number[] = [];
+      const swept = await clock.runUntil(sweep({ ...venue, progress: (left) => void counts.push(left) }, KILL_SWEEP));
+      expect(swept).toMatchObject({ left: [{ id: 'BTC-USD@0' }], unread: [{ orderId: 'BTC-USD@1' }] });
+      expect(new Set(counts)).toEqual(new Set([2]));
+    });
+
+    it('does not make a full page the last one', async () => {
+      const closed = Array.from({ length: PAGE_ROWS }, () => 'closed');
+      const { venue, clock, orders } = venueOf([...closed, 'in_limbo'], { odd: [3], stubborn: 1 });
+      expect(await clock.runUntil(sweep(venue, KILL_SWEEP))).toMatchObject({ left: [] });
+      expect(orders.at(-1)?.status).toBe('canceled');
+    });
   });
 
   it('has no list where the venue never answers', async () => {

@@ -20,6 +20,8 @@ it('reports an order that appears after its run failed in the next run: on the t
         expect([lost.exit, lost.report.outcome, order?.state]).toEqual([1, 'failed', 'absent']);
         venue.hiddenMs = 0;
         for (const each of venue.orders) Object.assign(each, { status: 'closed', total_filled_size: '0.0001' });
+        // A row of another program that cannot be read hides nothing.
+        venue.orders.push({ ...venue.orders[0], id: 'BTC-USD@7', client_order_id: 'theirs', side: null } as never);
         write('one.yaml', NEXT);
         const next = await live([], env);
         expect([next.exit, next.report.outcome]).toEqual([0, 'succeeded']);

@@ -99,13 +99,15 @@ export async function cancelEverything(
     if (found === undefined && wasEngaged) throw makeReleasedError();
     wasEngaged ||= found !== undefined && found !== 'late' && found.unread !== true;
   };
-  const { left } = await sweep(
+  const { left, unread } = await sweep(
     {
       async ask(name, params) {
         const isCancel = getEndpoint(name).method !== 'GET';
         // Readings leave tokens to the next cancels, and to the heartbeats of runs that are ending.
         const klass = isCancel ? 'protect' : 'resolve';
-        const asked = await sendOnce(account, name, params, klass, { ask: isCancel ? askKill : undefined });
+        // One row that cannot be read must not hide whether any other is left.
+        const how = { ask: isCancel ? askKill : undefined, rows: 'each' } as const;
+        const asked = await sendOnce(account, name, params, klass, how);
         if (asked.kind === 'confirmed') {
           silence.noteProgress(undefined);
           return asked;
@@ -126,7 +128,7 @@ export async function cancelEverything(
   ).finally(() => silence.end());
   // What a run has placed since a release is not in what was read, and nothing is engaged that would keep it back.
   await askKill();
-  if (left !== undefined) return left.length;
+  if (left !== undefined) return left.length + unread.length;
   throw new UserError(
     `the venue did not answer; open orders are not known. The kill switch stays engaged. Cancel in the venue's own interface, or run \`runbook kill --profile FILE\` again once it answers. ${READ_ON}`,
     EXIT.halted,

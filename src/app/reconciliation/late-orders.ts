@@ -14,6 +14,7 @@ import { PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isInDoubt, isOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { Pages } from '../../venue/pages.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
+import type { UnreadRow } from '../../venue/wire/answer.ts';
 import type { Account } from '../account/account.ts';
 import { noteAct } from '../account/acts.ts';
 import { reportAlarm } from '../account/notifications.ts';
@@ -26,6 +27,8 @@ export interface AskedOrders {
   readonly request: DataOf<'account.late_orders'>['requests'][number] | undefined;
   /** Undefined where there was no answer. */
   readonly records: readonly OrderRecord[] | undefined;
+  /** Rows that cannot be read: one of another program must not hide ours. */
+  readonly unread?: readonly UnreadRow[];
 }
 
 export interface LateOrderSearch {
@@ -103,14 +106,21 @@ export class LateOrders {
       const since = Math.min(...[...doubts.values()].map((order) => order.since));
       const list = new Pages<OrderRecord>(MOST_PAGES);
       for (let page = 0; ; page += 1) {
-        const { request, records } = await looking.listOrders((since - LOOK_BACK_MS) * 1000, page);
+        const { request, records, unread = [] } = await looking.listOrders((since - LOOK_BACK_MS) * 1000, page);
         if (request !== undefined) requests.push(request);
         for (const record of records ?? []) {
           const left = doubts.get(record.client_order_id);
           if (left !== undefined && (isUnknown(left) || isTerminalStatus(record.status)))
             late.set(record.id, describeOrder(record, left));
         }
-        if (records === undefined || !list.take(records)) break;
+        for (const { orderId, clientOrderId = '', shows } of unread) {
+          const left = doubts.get(clientOrderId);
+          // That it is there at all is what its journal does not expect.
+          if (left === undefined || !isUnknown(left)) continue;
+          const order = { clientOrderId, orderId: orderId ?? clientOrderId, market: shows.market_id ?? '?' };
+          late.set(order.orderId, { ...order, run: left.run, recorded: left.state, status: 'unreadable' });
+        }
+        if (records === undefined || !list.take(records, unread.length)) break;
       }
     }
     if (doubts.size === 0 && late.size === 0) return undefined;
@@ -256,11 +266,15 @@ async function requestOrders(account: Account, startTime: number, page: number):
   const { clock, budget } = account;
   const params = { start_time: startTime, p_limit: PAGE_ROWS, p_page: page, p_order: 'ASC' } as const;
   const [sentAt, tokens] = [clock.now(), budget.weightOf('GET /orders')];
-  const asked = await sendOnce(account, 'GET /orders', params, 'read', { tokensWithinMs: TOKENS_WITHIN_MS });
+  const how = { tokensWithinMs: TOKENS_WITHIN_MS, rows: 'each' } as const;
+  const asked = await sendOnce(account, 'GET /orders', params, 'read', how);
   if (asked.kind === 'unanswered' && !asked.sent) return { request: undefined, records: undefined };
   const success = asked.kind === 'confirmed';
   const status = asked.kind === 'unanswered' ? {} : { status: asked.reply.status };
-  return { request: { sentAt, tokens, ...status, success }, records: success ? asked.result : undefined };
+  const request = { sentAt, tokens, ...status, success };
+  return success
+    ? { request, records: asked.result, ...(asked.unread === undefined ? {} : { unread: asked.unread }) }
+    : { request, records: undefined };
 }
 
 function formatLateOrder({ clientOrderId, orderId, run, recorded, status, filled }: LateOrder): string {
