@@ -341,6 +341,7 @@ class Execution {
         await runEach(
           async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
           () => orderManager.lookUpLimited('settle', fillsWindowMs),
+          () => orderManager.cancelNamesakes('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
           () => readWhatRests(this.context, 'settle'),
           () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),

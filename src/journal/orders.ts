@@ -316,7 +316,10 @@ export class OrderTracker {
     changes: TrackerChange[],
   ): void {
     const records = result as unknown as readonly OrderRecord[];
+    const { order_id, client_order_id, status } = call.params as unknown as Params<'GET /orders'>;
     for (const record of records) {
+      // Asked for by its own id, a second order of the client order id is known to be another one: it contradicts nothing.
+      if (record.id === order_id && !this.byVenueId.has(order_id)) continue;
       const tracked = this.byVenueId.get(record.id) ?? this.byClientId.get(record.client_order_id);
       if (tracked === undefined || tracked.repeated === record) continue;
       const { snapshot } = tracked;
@@ -324,7 +327,6 @@ export class OrderTracker {
       if (tracked.snapshot === snapshot && snapshot.state === 'open') tracked.repeated = record;
     }
     // An empty answer proves something only when the request asked for one order.
-    const { order_id, client_order_id, status } = call.params as unknown as Params<'GET /orders'>;
     if (records.length > 0 || leftOut > 0 || status !== undefined) return;
     if (client_order_id !== undefined)
       this.send(this.byClientId.get(client_order_id), { type: 'P_NOT_FOUND', at, sentAt }, changes);

@@ -26,6 +26,27 @@ function requests({ rows }: Plan): readonly string[] {
   );
 }
 
+describe('an order that may be sent again', () => {
+  it('is looked up before the run ends, and an earlier one of it is cancelled by its id', () => {
+    const place = (more: string) =>
+      `leaves: {position: open, because: x}\nsteps: [{place: {type: limit, market: BTC-USD, side: long, size: 1, price: 1${more}}}]`;
+    const late = (more: string) =>
+      plan({ main: place(more) }).sections.flatMap(({ rows }) =>
+        rows.flatMap((row) =>
+          row.kind === 'request' && /sent again|an earlier one/.test(row.when ?? '')
+            ? [`${row.method} ${row.path} ${Object.keys(row.params).join(' ')}`]
+            : [],
+        ),
+      );
+    expect(late('')).toEqual([]);
+    expect(late(', on_ambiguous: resend')).toEqual([
+      'GET /orders client_order_id market_id start_time',
+      'DELETE /orders order_id market_id',
+      'GET /orders order_id market_id start_time',
+    ]);
+  });
+});
+
 const LEVERAGE = 'set_leverage: {market: BTC-USD, leverage: 2}';
 
 describe('a called runbook', () => {

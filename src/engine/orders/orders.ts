@@ -304,6 +304,11 @@ export class OrderManager {
     return this.settling.settleDoubts(step);
   }
 
+  /** Cancels what shows late of orders that were sent again. Throws Halt where that may still work, or has filled. */
+  cancelNamesakes(step: string, withinMs: number): Promise<void> {
+    return this.settling.cancelNamesakes(step, withinMs);
+  }
+
   /** Settles the orders before a run ends, so that none is left in doubt. */
   settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
     return this.settling.settle(step, cancel, failed);

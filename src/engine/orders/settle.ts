@@ -10,7 +10,7 @@ import { Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { Amending } from './amend.ts';
 import type { Cancelling } from './cancel.ts';
 import type { Confirming } from './confirm.ts';
-import type { OrderHandles } from './handles.ts';
+import { OrderHandle, type OrderHandles } from './handles.ts';
 import {
   conclude,
   listWorkingOrders,
@@ -192,6 +192,38 @@ export class Settling {
     };
     await runEach(() => this.parts.resolution.settleDoubts(step), cancelRest);
     this.closeDrafts(step);
+  }
+
+  /**
+   * Looks once for the POSTs before the last one of each order that was sent again, for as long as given, ms: at a venue that takes a
+   * client order id twice, one that shows after its absence was proven is another order, which is cancelled. Throws Halt where it may
+   * still work, or has filled: no figure of the run has these fills.
+   */
+  async cancelNamesakes(step: string, withinMs: number): Promise<void> {
+    const { log, clock } = this.run;
+    const resent = log.tracker.orders().filter(({ snapshot }) => snapshot.context.attempt > 1);
+    for (const order of resent) {
+      const how = { class: 'resolve', deadlineAt: clock.now() + withinMs } as const;
+      const records = await this.parts.watch.readNamesakes(order, step, how);
+      this.parts.watch.check();
+      for (const record of records)
+        if (record.id !== order.snapshot.context.venueId)
+          await this.cancelNamesake(OrderHandle.ofRecord(record), makeInternalRequest(step, new Cancellation()));
+    }
+  }
+
+  private async cancelNamesake(handle: OrderHandle, at: OrderRequestContext): Promise<void> {
+    const name = `${handle.id} (client order id ${handle.client_order_id}, sent again since)`;
+    if (!handle.terminal)
+      try {
+        await this.parts.cancelling.external(handle, 'terminal', at);
+      } catch (error) {
+        if (!(error instanceof StepFailure)) throw error;
+        if (error.kind !== 'not_found') throw haltForWorking([name], error.message, at.step);
+      }
+    if (handle.filled.isZero()) return;
+    const why = `order ${name} showed after it was proven not to be at the venue, with ${handle.filled} filled, which no figure of the run has`;
+    throw new Halt('unknown_outcome', why, at.step);
   }
 
   private closeDrafts(step: string): void {

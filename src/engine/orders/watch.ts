@@ -11,7 +11,7 @@ import {
   type CallClass,
   type CallOutcome,
   isFoundMissing,
-  type SWEEP,
+  SWEEP,
   type VenueCall,
   type VenuePort,
   type Wanted,
@@ -177,6 +177,30 @@ export class OrderWatch {
     if (!isFoundMissing(outcome)) return outcome;
     const { sentAt, settledAt } = outcome;
     return { kind: 'confirmed', result: [], settledAt, ...(sentAt === undefined ? {} : { sentAt }) };
+  }
+
+  /**
+   * Reads the orders that the venue has under the client order id of an order that was sent again. A precaution: a recording need not
+   * hold it.
+   */
+  async readNamesakes(
+    order: TrackedOrder,
+    step: string,
+    how: { readonly class: CallClass } & ReadingLimits,
+  ): Promise<readonly OrderRecord[]> {
+    const outcome = await this.venue.call({
+      id: this.callId(step),
+      step,
+      endpoint: 'GET /orders',
+      params: makeLookupParams<never>(order.intent, this.lookFrom(order.createdAt)),
+      clientOrderId: order.intent.clientOrderId,
+      rows: 'own',
+      purpose: SWEEP,
+      ...how,
+    });
+    if (outcome.kind !== 'confirmed') return [];
+    const { clientOrderId } = order.intent;
+    return outcome.result.filter(({ client_order_id: given }) => given === clientOrderId);
   }
 
   /**

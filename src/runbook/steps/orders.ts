@@ -4,9 +4,12 @@ import { TIMINGS } from '../../venue/order/context.ts';
 import {
   AMEND_WITHIN_MS,
   CANCEL_SENDS,
+  CANCEL_WITHIN_MS,
   CONFIRM_WITHIN_MS,
   countPolls,
   countPosts,
+  POLL_MS,
+  RESENDS,
   SENDS_UNANSWERED,
   SWEEP_CANCELS,
   SWEEP_READINGS,
@@ -16,6 +19,7 @@ import {
   makeAccountOrderParams,
   makeAmendParams,
   makeCancelParams,
+  makeLookupParams,
   makeMarketParams,
   makePlaceParams,
   makeReadParams,
@@ -159,6 +163,41 @@ function countPlaceSends({ args }: StepOf<'place'>): number {
 /** Targets of `await` that are reached once a record shows the order. */
 const CONFIRMED: ReadonlySet<AwaitTarget> = new Set(['accepted', 'live']);
 
+/** The requests before a run ends about the POSTs before the last one of an order that was sent again: one that shows late is cancelled. */
+function cancelNamesakes() {
+  const applies = ({ args }: StepOf<'place'>) => args.onAmbiguous === 'resend';
+  const earlier = <U>(values: Values<U>) => ({
+    ...values.placed(''),
+    venueId: values.later('its id, from the look-up'),
+  });
+  const found = 'the look-up finds an earlier one of it';
+  const most = RESENDS * TIMINGS.cancelTries;
+  return [
+    call('place', 'GET /orders', {
+      class: 'resolve',
+      applies,
+      params: (_args, values) => makeLookupParams(values.placed(''), values.since()),
+      times: () => ({ min: 0, max: 1 }),
+      when: 'it was sent again, before the run ends',
+    }),
+    call('place', 'DELETE /orders', {
+      class: 'protect',
+      applies,
+      params: (_args, values) => makeCancelParams(earlier(values)),
+      times: () => ({ min: 0, max: most }),
+      when: found,
+    }),
+    call('place', 'GET /orders', {
+      class: 'reconcile',
+      applies,
+      params: (_args, values) => makeReadParams(earlier(values), values.since()),
+      times: () => ({ min: 0, max: most * (1 + countPolls(CANCEL_WITHIN_MS)) }),
+      everyMs: POLL_MS,
+      when: found,
+    }),
+  ] as const;
+}
+
 /** How long `place` reads its order when nothing fails, ms: until a record shows it, or until it is as `await` asks. */
 function limitPlaceMs(step: StepOf<'place'>, counts: Counts): number {
   if (!waitsForMarket(step)) return CONFIRM_WITHIN_MS;
@@ -226,7 +265,7 @@ export const ORDER_STEPS = {
       }),
       readOrderFills('place', (_args, values) => values.placed(''), { applies: waitsForRecord }),
     ],
-    otherwise: doubtOrder('place', (_args, values) => values.placed(''), countPlaceSends),
+    otherwise: [...doubtOrder('place', (_args, values) => values.placed(''), countPlaceSends), ...cancelNamesakes()],
     retry: 'write',
     risk: 'increases',
     yields: ORDER,
