@@ -115,6 +115,7 @@ class Execution {
     const wall = new WallTime(ports.clock);
     const heartbeat = new Heartbeat({
       ...ports,
+      mode: setup.mode,
       callId,
       numberCalls,
       whole: this.whole,

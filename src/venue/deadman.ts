@@ -8,6 +8,14 @@
 import { formatSpan } from '../base/format.ts';
 import type { DeadmanRecord } from './records.ts';
 
+/** The shortest timeout of a live run, ms (interface.md, Settled points); the venue's own smallest is 1 ms (venue-api.md, rule 3). */
+export const SHORTEST_LIVE_TIMEOUT_MS = 5_000;
+
+/** Why a live run does not arm a switch with so short a timeout, ms. */
+export function describeShortTimeout(timeoutMs: number): string {
+  return `a deadman timeout of ${formatSpan(timeoutMs)} is too short; live it is at least ${formatSpan(SHORTEST_LIVE_TIMEOUT_MS)}`;
+}
+
 /** What one runbook requires of the switch. The venue has one switch for the whole account, so requirements are combined. */
 export interface DeadmanRequirement {
   readonly id: string;

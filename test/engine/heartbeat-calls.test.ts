@@ -95,6 +95,7 @@ function setUp(answers: Answers = {}) {
     return { ...outcome, ...(left ? {} : { sentAt }), settledAt: clock.now() };
   };
   const heartbeat = new Heartbeat({
+    mode: 'simulated',
     venue: { call } as never,
     log: {
       append: (type: string, data: object, step?: string) =>

@@ -55,6 +55,14 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     runbook: LIMIT.replace('dsl: 1', 'dsl: 1\ndeadman: {market: BTC-USD, timeout: 1s, on_exit: disarm}'),
     says: /a deadman timeout of 1 s is too short/,
   },
+  'a deadman timeout that an input makes too short': {
+    runbook: LIMIT.replace(
+      'dsl: 1',
+      'dsl: 1\ninputs: {t: {type: duration}}\ndeadman: {market: BTC-USD, timeout: inputs.t, on_exit: disarm}',
+    ),
+    words: ['--input', 't=4s'],
+    says: /a deadman timeout of 4 s is too short/,
+  },
   'a deadman switch whose heartbeat needs more tokens than the limit': {
     runbook: LIMIT.replace(
       'dsl: 1',

@@ -2,13 +2,13 @@
  * Refuses a live run before anything is sent: its profile lacks what the runbook needs, its deadman switch is too short or takes too
  * many tokens, or the kill switch is engaged.
  */
-import { formatSpan, pluralize } from '../../base/format.ts';
+import { pluralize } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
-import { SHORTEST_LIVE_TIMEOUT_MS } from '../../runbook/check/declarations.ts';
 import type { CheckedRunbook, DeadmanDeclaration } from '../../runbook/checked.ts';
-import { listRunbooks, listSteps, walkSteps } from '../../runbook/steps/walk.ts';
-import { chooseKeepAliveMs } from '../../venue/deadman.ts';
+import { listAllSteps, listRunbooks, listSteps, walkSteps } from '../../runbook/steps/walk.ts';
+import { type Duration, EvaluationFailure, type Expr, NOWHERE, NotKnown, type Value } from '../../runbook/values.ts';
+import { chooseKeepAliveMs, describeShortTimeout, SHORTEST_LIVE_TIMEOUT_MS } from '../../venue/deadman.ts';
 import { followsMarket } from '../../venue/profile/price-feed.ts';
 import { getCost, getSessionCost, type Profile } from '../../venue/profile/profile.ts';
 import { describeOvercommitment } from '../../venue/tokens/heartbeat-reserve.ts';
@@ -17,7 +17,12 @@ import { EXIT, UserError } from '../errors.ts';
 
 const FEED_MARKET_FIX = 'Write one market under limits.markets, or declare the feed as a map by market';
 
-export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
+/** `inputs`: those of the run, where they are known by then. */
+export function refuseUnready(
+  runbook: CheckedRunbook,
+  profile: Profile,
+  inputs: Readonly<Record<string, Value>> | undefined = undefined,
+): void {
   const all = listRunbooks(runbook);
   const missing = [...new Set(all.flatMap(({ needs }) => needs))].filter(
     (need) => !profile.capabilities.includes(need),
@@ -49,20 +54,38 @@ export function refuseUnready(runbook: CheckedRunbook, profile: Profile): void {
       `${runbook.name} notifies ${unknown.join(', ')}; the profile names ${Object.keys(profile.notify).join(', ') || 'no channels'}. Add ${unknown.length > 1 ? 'each' : 'it'} under notify in the profile; nothing was sent`,
     );
   }
-  for (const { deadman } of all) if (deadman?.timeout.constant) refuseSwitch(deadman, profile);
+  for (const each of all) {
+    const steps = [...walkSteps(listAllSteps(each))];
+    const timeouts = [each.deadman, ...steps.map((step) => (step.verb === 'arm_deadman' ? step.args : undefined))];
+    // The inputs of a called runbook are known when it is called: the run refuses its switch then.
+    for (const declared of timeouts)
+      if (declared !== undefined) refuseShort(declared.timeout, each === runbook ? inputs : undefined);
+    if (each.deadman?.timeout.constant) refuseSwitch(each.deadman, profile);
+  }
+}
+
+function refuseShort(timeout: Expr<Duration>, inputs: Readonly<Record<string, Value>> | undefined): void {
+  const timeoutMs = timeout.constant || inputs !== undefined ? evaluateTimeout(timeout, inputs ?? {}) : undefined;
+  if (timeoutMs !== undefined && timeoutMs < SHORTEST_LIVE_TIMEOUT_MS)
+    throw new UserError(`${describeShortTimeout(timeoutMs)}; nothing was sent`);
+}
+
+/** A timeout of the deadman switch, ms; undefined where it depends on more than the inputs. */
+export function evaluateTimeout(timeout: Expr<Duration>, inputs: Readonly<Record<string, Value>>): number | undefined {
+  try {
+    return timeout.evaluate({ ...NOWHERE, get: (root) => (root === 'inputs' ? inputs : undefined) }).ms;
+  } catch (error) {
+    if (error instanceof EvaluationFailure || error instanceof NotKnown) return undefined;
+    throw error;
+  }
 }
 
 /** Refuses a deadman switch of which every run has the same timeout. */
 function refuseSwitch({ timeout, keepAlive }: DeadmanDeclaration, profile: Profile): void {
-  const nothing = { get: () => undefined, rules: () => undefined };
-  const timeoutMs = timeout.evaluate(nothing).ms;
-  if (timeoutMs < SHORTEST_LIVE_TIMEOUT_MS)
-    throw new UserError(
-      `a deadman timeout of ${formatSpan(timeoutMs)} is too short; live it is at least ${formatSpan(SHORTEST_LIVE_TIMEOUT_MS)}; nothing was sent`,
-    );
+  const timeoutMs = timeout.evaluate(NOWHERE).ms;
   // A timeout that inputs decide is checked when it is armed, and so is one for which others on the address leave no tokens.
   if (keepAlive?.constant === false) return;
-  const everyMs = keepAlive?.evaluate(nothing).ms ?? chooseKeepAliveMs(timeoutMs);
+  const everyMs = keepAlive?.evaluate(NOWHERE).ms ?? chooseKeepAliveMs(timeoutMs);
   const { tokens: limit, windowMs } = profile.rateLimit;
   const { reserve } = budgetSettings({ tokens: limit, windowMs });
   const weight = getCost(profile, 'POST /cancel_all_after');

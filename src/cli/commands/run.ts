@@ -1,7 +1,7 @@
 /** `runbook run` and `runbook resume`: execute runs for real, confirmed before anything is sent, and show how each ended. */
 
 import { makeAccountKey, openAccount } from '../../app/account/account.ts';
-import { refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
+import { evaluateTimeout, refuseUnready, refuseUntil } from '../../app/account/readiness.ts';
 import { EXIT, type ExitCode, HAS_ENDED, UserError } from '../../app/errors.ts';
 import { refuseUnwritable, writeFixtureFile } from '../../app/files/fixture.ts';
 import { inputValues, loadPinned, loadRunbook } from '../../app/files/load.ts';
@@ -24,7 +24,7 @@ import type { Fixture } from '../../gateway/fixture/fixture.ts';
 import { fromStore, type ReportSource, writeRunReport } from '../../report/export/run-report.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import type { Plan } from '../../runbook/plan/plan.ts';
-import { type Duration, EvaluationFailure, type Expr, NOWHERE, NotKnown, type Value } from '../../runbook/values.ts';
+import type { Value } from '../../runbook/values.ts';
 import type { VenueCall } from '../../venue/port.ts';
 import { isLoopbackHost } from '../../venue/profile/loopback.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -44,7 +44,7 @@ export async function runFile(options: Given<'run'>, invocation: Invocation): Pr
   const profile = readProfileFile(options.profile, terminal);
   const loaded = loadRunbook(options.file, terminal, profile);
   const inputs = inputValues(loaded.runbook, { pairs: options.input, file: options.inputs });
-  refuseUnready(loaded.runbook, profile);
+  refuseUnready(loaded.runbook, profile, inputs);
   refuseUntil(loaded.runbook, until);
   if (options.step && !isAttended())
     throw new UserError('--step asks before each write, but standard input is not a terminal');
@@ -91,16 +91,6 @@ function describeWaiting({ deadman }: CheckedRunbook, inputs: Readonly<Record<st
   if (timeoutMs === undefined) return `${end}; without an answer the deadman switch is not renewed for long`;
   const until = new Date(now + computeAllowance(timeoutMs)).toISOString();
   return `${end}; without an answer until ${until} the deadman switch is not renewed any more, and cancels what is open within ${formatSpan(timeoutMs)}`;
-}
-
-/** Undefined where the timeout depends on more than the inputs. */
-function evaluateTimeout(timeout: Expr<Duration>, inputs: Readonly<Record<string, Value>>): number | undefined {
-  try {
-    return timeout.evaluate({ ...NOWHERE, get: (root) => (root === 'inputs' ? inputs : undefined) }).ms;
-  } catch (error) {
-    if (error instanceof EvaluationFailure || error instanceof NotKnown) return undefined;
-    throw error;
-  }
 }
 
 function refuseOtherPlan({ hash }: Plan, approved: string): void {

@@ -4,6 +4,7 @@
  * orders alive for a program that hangs, and so would one that counts as progress itself: those are the mistakes to avoid.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { RunMode } from '../../journal/entry.ts';
 import type { SettledCall } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import { type EndpointName, getEndpoint, isEndpointName } from '../../venue/catalogue.ts';
@@ -16,10 +17,12 @@ import {
   type DeadmanEvent,
   type DeadmanRequirement,
   type DeadmanState,
+  describeShortTimeout,
   findArmedUntil,
   limitDeadmanAnswerMs,
   limitHoldUp,
   needsDelete,
+  SHORTEST_LIVE_TIMEOUT_MS,
   SWITCH_TRIES,
   stepDeadman,
 } from '../../venue/deadman.ts';
@@ -42,6 +45,7 @@ const STRAY_READ_MS = 1_000;
 const IN_TRANSIT_MS = 10_000;
 
 interface HeartbeatParts {
+  readonly mode: RunMode;
   readonly venue: VenuePort;
   readonly log: RunJournal;
   readonly clock: Clock;
@@ -96,6 +100,7 @@ export class Heartbeat {
     const scope = new StepScope(frame, now);
     const { releaseAfter, onExit } = deadman;
     const timeoutMs = evaluate(deadman.timeout, scope, id).ms;
+    this.requireLong(timeoutMs, id);
     const lease: Lease = {
       id,
       market: evaluate(deadman.market, scope, id),
@@ -111,6 +116,12 @@ export class Heartbeat {
     return {
       leave: () => this.leave(id, { because: 'the runbook that asked for it has ended', disarms: onExit === 'disarm' }),
     };
+  }
+
+  /** Throws StepFailure where a live run would arm the switch for so short a time, ms, as only the run may know. */
+  requireLong(timeoutMs: number, step: string): void {
+    if (this.parts.mode === 'live' && timeoutMs < SHORTEST_LIVE_TIMEOUT_MS)
+      throw new StepFailure('assertion', `${describeShortTimeout(timeoutMs)}; it is not armed`, step);
   }
 
   /**

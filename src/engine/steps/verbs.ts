@@ -168,6 +168,7 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   async arm_deadman(execution) {
     const [arm] = STEPS.arm_deadman.calls;
     const params = arm.params(execution.args, new RunValues(execution));
+    execution.run.heartbeat.requireLong(params.timeout, execution.path);
     const record = await writeSwitch(execution, arm, params);
     const { market_id: market, timeout: timeoutMs } = params;
     const because = execution.step.verb;

@@ -5,6 +5,7 @@
 
 import type { Decimal } from '../../base/decimal.ts';
 import { omitUndefined } from '../../base/json.ts';
+import { SHORTEST_LIVE_TIMEOUT_MS } from '../../venue/deadman.ts';
 import {
   type CheckedRunbook,
   type DeadmanDeclaration,
@@ -298,9 +299,6 @@ function evaluateConstantLimits(checking: Checking, limits: LimitsDeclaration): 
     mode: limits.mode ?? 'active',
   }) as Checking['limits'];
 }
-
-/** The shortest timeout of a live run (interface.md, Settled points); the venue's own smallest is 1 ms (venue-api.md, rule 3). */
-export const SHORTEST_LIVE_TIMEOUT_MS = 5_000;
 
 export function checkDeadman(checking: Checking, root: MapNode): DeadmanDeclaration | undefined {
   const entry = root.entry('deadman');

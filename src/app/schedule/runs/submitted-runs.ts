@@ -83,9 +83,9 @@ export class SubmittedRuns {
       host.voice,
     );
     const { runbook } = loaded;
-    refuseUnready(runbook, host.account.profile);
-    refuseUntil(runbook, until);
     const inputs = inputValues(runbook, { pairs: [], recorded: request.inputs });
+    refuseUnready(runbook, host.account.profile, inputs);
+    refuseUntil(runbook, until);
     const plan = this.runs.hashPlan(loaded, inputs);
     if (plan !== request.plan) {
       throw new UserError(
