@@ -85,6 +85,7 @@ export class World {
       place: { kind: 'sqlite', file: join(folder, 'runbook.db') },
       folder,
       shared,
+      requireOwnFolders: () => {},
       readElsewhere: async () => undefined,
       readArchives: async () => undefined,
       openAccountJournal: async () => this.store.accountJournal,

@@ -5,9 +5,19 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { deriveClientOrderId } from '../../src/venue/order/identity.ts';
 import { JWT } from './mock-venue.ts';
-import { document, RESTING, rests, type Scene, scene } from './scene.ts';
+import { document, RESTING, rests, type Scene, scene, until } from './scene.ts';
 
 const profileOf = ({ path }: Scene) => readFileSync(join(path, 'p.yaml'), 'utf8');
+const READING = `runbook: tick
+dsl: 1
+schedule: {every: 1s}
+steps:
+  - read_account: {}
+`;
+const LATER = RESTING.replace('60s', '2s').replace(
+  /$/,
+  '\n  - place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}\n',
+);
 const words = (profile: string) => ['run', 'one.yaml', '--profile', profile, '--json'];
 
 describe.concurrent('the account of a run', () => {
@@ -48,6 +58,44 @@ describe.concurrent('the account of a run', () => {
       expect((await live(['--until', 'o'])).exit).toBe(0);
     }),
   );
+
+  it('is waited for by a scheduler on standby that has it under another name: its supervisor would start it each 2 s', () =>
+    scene({ runbook: RESTING }, async (stage) => {
+      const { venue, start, live, write } = stage;
+      write('other.yaml', profileOf(stage).replace('account: main', 'account: Main'));
+      expect((await live(['--until', 'o'])).exit).toBe(0);
+      write('tick.yaml', READING);
+      const asked = venue.of('GET', '/account').length;
+      const waiting = start(['schedule', 'tick.yaml', '--profile', 'other.yaml', '--port', '0', '--standby']);
+      let log = '';
+      waiting.child.stderr?.on('data', (text) => {
+        log += text;
+      });
+      await until(() => log.includes('account_contradicted') || waiting.child.exitCode !== null);
+      waiting.child.kill('SIGTERM');
+      expect((await waiting.ended).exit).toBe(143);
+      expect(venue.of('GET', '/account').length).toBe(asked + 1);
+    }));
+
+  it('is cleaned up where a run of another name was begun while the venue did not say it, and nothing is placed', () =>
+    scene({ runbook: LATER }, async (stage) => {
+      const { venue, start, live, run, write } = stage;
+      write('other.yaml', profileOf(stage).replace('account: main', 'account: Main'));
+      expect((await live(['--until', 'o'])).exit).toBe(0);
+      venue.rules.push(({ path, method }) =>
+        path === '/account' && method === 'GET' ? { status: 503, body: 'away' } : undefined,
+      );
+      const first = start(words('other.yaml'));
+      await until(() => venue.placed.length === 2);
+      await rests(venue);
+      first.child.kill('SIGKILL');
+      await first.ended;
+      venue.rules.length = 0;
+      const resumed = await run(['resume', '--json']);
+      expect([resumed.exit, document(resumed.out)]).toMatchObject([1, { error: { kind: 'denied' } }]);
+      expect(resumed.err).toContain('JOURNAL_CONTRADICTED');
+      expect([venue.placed.length, venue.orders.at(-1)?.['status']]).toEqual([2, 'canceled']);
+    }));
 
   it('is held by its name alone, and the run says so, where the temporary folder cannot be used', () =>
     scene({ runbook: RESTING }, async ({ path, start }) => {

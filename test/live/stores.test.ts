@@ -157,6 +157,7 @@ describe.concurrent('a store that does not answer', () => {
       rmdirSync(shared);
       renameSync(`${shared}.away`, shared);
       expect((await stage.run(['release', '--profile', 'p.yaml', '--by', 'bo'])).exit).toBe(0);
+      expect((await stage.run(['account', 'adopt', '--profile', 'own.yaml', '--by', 'bo'])).exit).toBe(0);
       expect((await own()).exit).toBe(0);
     }),
   );

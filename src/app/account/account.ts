@@ -33,6 +33,7 @@ import {
   convertStoreErrors,
   locateFolder,
   makeVolatileStore,
+  requireOwnFolders,
   type StorePlace,
 } from '../stores/location.ts';
 import { withPendingKills } from '../stores/pending-kills.ts';
@@ -53,6 +54,8 @@ export interface Account {
   readElsewhere<T>(read: (reader: JournalReader) => Promise<T>): Promise<T | undefined>;
   /** The same of the archives alone: what another store has is not in this account's ledger. */
   readArchives<T>(read: (reader: JournalReader) => Promise<T>): Promise<T | undefined>;
+  /** Throws a UserError (exit 2) where others can write to a folder with its leases and kill orders. */
+  requireOwnFolders(): void;
   /** Opens the schedule store in the same database; the caller closes it. */
   openScheduleStore(): Promise<ScheduleStore>;
   /** Opens what people decided about the account, in the same database; the caller closes it. */
@@ -180,6 +183,7 @@ export async function openAccount(
     folder,
     readElsewhere: (read) => withJournal({ state }, read),
     readArchives: (read) => withArchives({ state }, read),
+    requireOwnFolders: () => requireOwnFolders(place, environment),
     openScheduleStore: () => doors.openScheduleStore(),
     openAccountJournal: () => doors.openAccountJournal(),
     shared,

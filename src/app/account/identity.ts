@@ -82,16 +82,25 @@ export interface ActingAccount {
   readonly lease: HeldLease;
   /** The venue's own, where it is known. */
   readonly accountId: string | undefined;
+  /** Why its runs place nothing, of a process that resumes: the store knows the account under another name. */
+  readonly contradiction: string | undefined;
 }
 
 /**
  * Takes the lease of the account, and the one of its id where that is known. Only who holds the first asks the venue for the id.
- * Rejects with a StoreError, and with a UserError (exit 3) where the store knows the account under another name.
+ * Rejects with a StoreError, and with a UserError where the store knows the account under another name (exit 3), unless it `resumes`, or where
+ * others can write to its folders (exit 2).
  */
 export async function takeAccountLease(
   account: Account,
-  { holder, onLost, voice }: { holder: string; onLost: () => void; voice: Pick<Voice, 'complain'> },
+  {
+    holder,
+    onLost,
+    voice,
+    resumes = false,
+  }: { holder: string; onLost: () => void; voice: Pick<Voice, 'complain'>; resumes?: boolean },
 ): Promise<ActingAccount | Extract<LeaseAnswer, { kind: 'taken' }>> {
+  account.requireOwnFolders();
   const { clock, key } = account;
   let accountId: string | undefined;
   const learn = async () => {
@@ -107,12 +116,14 @@ export async function takeAccountLease(
   const lease = await takeLease({ leases, account: key, holder, clock, metronome: clock, onLost });
   if (lease.kind === 'taken') return lease;
   try {
-    if (accountId !== undefined) await requireKnownName(account, accountId);
+    const contradiction = accountId === undefined ? undefined : await findOtherName(account, accountId);
+    if (contradiction !== undefined && !resumes)
+      throw new UserError(`${contradiction}; nothing was sent`, EXIT.held, 'contradicted');
+    return { kind: 'held', lease, accountId, contradiction };
   } catch (error) {
     await lease.release();
     throw error;
   }
-  return { kind: 'held', lease, accountId };
 }
 
 /** Row of the account's id: the key under which the store has it. */
@@ -120,9 +131,10 @@ const KNOWN_AS = 'known as';
 
 /**
  * An account has one name in a store, the one of its first start. Under a second one its ledger would begin anew, so that twice what the
- * limits allow could be held, and a kill of the first would not be seen.
+ * limits allow could be held, and a kill of the first would not be seen. A run that has begun under a second one, while the venue did not
+ * say which account it is, is resumed all the same: only its resume cancels what it has open.
  */
-async function requireKnownName({ store, profile, key }: Account, id: string): Promise<void> {
+async function findOtherName({ store, profile, key }: Account, id: string): Promise<string | undefined> {
   const identity = makeIdentityKey(profile.baseUrl, id);
   const find = (rows: readonly AccountRow[]) => rows.find(({ name }) => name === KNOWN_AS)?.text;
   let known = find(await store.accountRows(identity));
@@ -131,13 +143,9 @@ async function requireKnownName({ store, profile, key }: Account, id: string): P
       known = find(rows);
       return known === undefined ? [{ name: KNOWN_AS, text: key }] : [];
     });
-  if (known === undefined || canonicalizeAccountKey(known) === key) return;
+  if (known === undefined || canonicalizeAccountKey(known) === key) return undefined;
   const [url = '', ...name] = makePrintable(known, 300).split(' ');
-  throw new UserError(
-    `JOURNAL_CONTRADICTED: the venue says that this is its account ${makePrintable(id, 100)}, which this store has as ${name.join(' ')} of ${url}: its ledger, kill orders and schedules are there. Write account and base_url so, or give the profile a store of its own; nothing was sent`,
-    EXIT.held,
-    'contradicted',
-  );
+  return `JOURNAL_CONTRADICTED: the venue says that this is its account ${makePrintable(id, 100)}, which this store has as ${name.join(' ')} of ${url}: its ledger, kill orders and schedules are there. Write account and base_url so, or give the profile a store of its own`;
 }
 
 /** A lease taken under the id: where, and its epoch there. */

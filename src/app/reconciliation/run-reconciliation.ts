@@ -27,6 +27,7 @@ const SETTLE_EVERY_MS = 15_000;
 interface ReconciliationHost extends LedgerHost, LateOrderParts {
   readonly voice: LateOrderParts['voice'];
   readonly comparison: VenueComparison;
+  readonly contradiction?: string | undefined;
 }
 
 export class RunReconciliation {
@@ -57,7 +58,7 @@ export class RunReconciliation {
 
   /** Compares the journal with its anchors: before anything is written. */
   async compareAnchors(): Promise<void> {
-    this.contradiction = await findContradiction(this.host.account);
+    this.contradiction = this.host.contradiction ?? (await findContradiction(this.host.account));
   }
 
   /** Compares a run that begins, once the anchors are compared. Throws a UserError where it may not begin. */

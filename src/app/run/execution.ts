@@ -25,7 +25,6 @@ import type { LoadedRunbook } from '../files/load.ts';
 import { type ActingContext, exitAfter, type Signal } from '../process.ts';
 import { LateOrders } from '../reconciliation/late-orders.ts';
 import { VenueComparison } from '../reconciliation/venue-comparison.ts';
-import { requireOwnFolders } from '../stores/location.ts';
 import { makeRunName } from './first-entry.ts';
 import type { LiveHost, LiveOptions } from './live-assembly.ts';
 import { LiveRun } from './live-run.ts';
@@ -112,7 +111,7 @@ export async function resumeTogether<T>(
   show: (run: string, ended: Promise<EndedRun>) => Promise<T>,
 ): Promise<readonly T[]> {
   suspendIfReplaced(account, context);
-  const acting = await acquireLease(account, `resume of ${runs.map(({ run }) => run).join(', ')}`, context);
+  const acting = await acquireLease(account, `resume of ${runs.map(({ run }) => run).join(', ')}`, context, true);
   if (acting.kind === 'taken') throw makeHeldError(account, acting);
   return holdLease(acting.lease, async () => {
     const host = await makeHost(account, acting, context);
@@ -207,9 +206,9 @@ function beginShutdown(
 function acquireLease(
   account: Account,
   holder: string,
-  { endProcess, environment, voice }: ActingContext,
+  { endProcess, voice }: ActingContext,
+  resumes = false,
 ): Promise<ActingAccount | Extract<LeaseAnswer, { kind: 'taken' }>> {
-  requireOwnFolders(account.place, environment);
   const onLost = () => {
     // The new holder has the run as well: anything this process still wrote would conflict with it.
     endProcess(
@@ -221,7 +220,7 @@ function acquireLease(
       ),
     );
   };
-  return takeAccountLease(account, { holder, onLost, voice });
+  return takeAccountLease(account, { holder, onLost, voice, resumes });
 }
 
 /** Ends the process once its files are no longer the ones at their paths, as a lost lease does. */
@@ -242,7 +241,7 @@ async function holdLease<T>(lease: HeldLease, work: () => Promise<T>): Promise<T
 
 async function makeHost(
   account: Account,
-  { lease, accountId }: ActingAccount,
+  { lease, accountId, contradiction }: ActingAccount,
   { voice, state, environment }: ActingContext,
 ): Promise<LiveHost> {
   await chainKills(account, voice);
@@ -250,7 +249,7 @@ async function makeHost(
   const onCrash = (error: unknown) => voice.complain(reportCrash(error, ['run'], state, environment));
   const ledger = await openLedger(nameLedger(account));
   const comparison = new VenueComparison(account);
-  return { account, lease, accountId, voice, gates: new Set(), lateOrders, ledger, comparison, onCrash };
+  return { account, lease, accountId, contradiction, voice, gates: new Set(), lateOrders, ledger, comparison, onCrash };
 }
 
 function makeHeldError(account: Account, lease: Extract<LeaseAnswer, { kind: 'taken' }>, option?: string): UserError {

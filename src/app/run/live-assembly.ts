@@ -45,6 +45,8 @@ export interface LiveHost {
   readonly gates: Set<LimitFactsFold>;
   /** The venue's own id of the account, where it is known. */
   readonly accountId: string | undefined;
+  /** Why nothing is placed, of runs that are resumed. */
+  readonly contradiction?: string | undefined;
   /** What they know of the account's earlier runs. */
   readonly lateOrders: LateOrders;
   /** The sums over all runs of the account, to which the limits of the profile hold. */

@@ -38,7 +38,6 @@ import { findVenueContradiction, VenueComparison } from '../reconciliation/venue
 import type { LiveHost } from '../run/live-assembly.ts';
 import { describeInterrupted } from '../run/unsettled.ts';
 import { rememberStore } from '../stores/known-stores.ts';
-import { requireOwnFolders } from '../stores/location.ts';
 import { ClockWatch } from './clock-watch.ts';
 import type { AccountHealth } from './endpoints.ts';
 import { SchedulerEvents } from './events.ts';
@@ -143,7 +142,6 @@ export class AccountService {
     this.account = account;
     log.redactWith(name, (text) => account.redactor.redact(text));
     try {
-      requireOwnFolders(account.place, context.environment);
       this.events = new SchedulerEvents(log, metrics, account);
       const clocks = new ClockWatch(account, this.events);
       this.clocks = clocks;

@@ -87,6 +87,10 @@ export class Standby {
         if (!told) log.write('info', 'standing_by', `${held}: standing by`);
         told = true;
       } catch (error) {
+        if (this.waitsForAPerson(error)) {
+          await this.standContradicted(error);
+          continue;
+        }
         if (!(error instanceof StoreError && error.reason === 'unavailable' && waitsOn())) throw error;
         noteStore(error);
       }
@@ -101,8 +105,7 @@ export class Standby {
    */
   async standBack(error: unknown, began: boolean): Promise<void> {
     const { policy, account, noteStore } = this.parts;
-    if (policy === 'endless' && error instanceof UserError && error.kind === CONTRADICTED)
-      return this.standContradicted(error);
+    if (this.waitsForAPerson(error)) return this.standContradicted(error);
     if (!(error instanceof StoreError)) throw error;
     if (began || error.reason !== 'unavailable' || policy === 'none')
       throw new UserError(makePrintable(error.message), EXIT.halted, 'journal');
@@ -110,6 +113,10 @@ export class Standby {
     noteStore(error);
     await this.release();
     await pause(account.clock, STANDBY_CHECK_MS);
+  }
+
+  private waitsForAPerson(error: unknown): error is UserError {
+    return this.parts.policy === 'endless' && error instanceof UserError && error.kind === CONTRADICTED;
   }
 
   async release(): Promise<void> {
