@@ -449,6 +449,10 @@ ${after}`;
     expect(leaks(calls, { called: called('cancel: {mine: BTC-USD}') })).toEqual(UNPROVEN);
     expect(leaks(calls, { head, called: called('cancel_all: {everyone: true}') })).toEqual(UNPROVEN);
     expect(leaks(calls, { called: called('close: ETH-USD') })).toEqual([]);
+    const last = called('wait: 1s');
+    const behind = (step: string) => ({ inner: `${last.inner}finally: [{${step}}]\n` });
+    expect(leaks(calls, { called: behind('cancel: {mine: BTC-USD}') })).toEqual(UNPROVEN);
+    expect(leaks(calls, { called: behind('close: ETH-USD') })).toEqual([]);
   });
 
   it('open nothing where a step or the limits only reduce', () => {

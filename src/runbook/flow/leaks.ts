@@ -329,10 +329,10 @@ class LeavesDomain implements Domain<PathState> {
 
   private call(step: StepOf<'call'>, state: PathState): PathState {
     const callee = this.runbook.calls[step.args.runbook];
-    const steps = callee === undefined ? [] : [...walkSteps(callee.steps)];
+    const steps = callee === undefined ? [] : [...walkSteps([...callee.steps, ...callee.finally])];
     if (callee === undefined || !steps.some((each) => CLOSING.has(each.verb))) return state;
     const told = this.tell(state, step, `call ${step.args.runbook}`);
-    if (RANK[callee.leaves.position] > RANK[this.runbook.leaves.position] && steps.some(isPlacement))
+    if (RANK[callee.leaves.position] > RANK[this.runbook.leaves.position] && hasPlacement(callee.steps))
       this.looser.set(step, told.trace);
     // It cancels the orders of the whole run, stops too.
     const cancels = steps.some(
