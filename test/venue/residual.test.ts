@@ -222,6 +222,28 @@ describe('what is covered', () => {
     expect(findLeft([stop()], DONE)).toMatchObject([{ side: 'long', size: '0', idle: [{ why: 'no_position' }] }]);
     expect(findBeyond(findLeft([stop()], DONE), 'none')).toEqual([]);
   });
+
+  it.each<[string, Given]>([
+    ['waits', {}],
+    ['has triggered', { triggered: true }],
+  ])('names a take-profit that %s without a position, and none beside one', (_, more) => {
+    const target = stop({ type: 'take_profit', ...more });
+    const { clientOrderId } = target.intent;
+    const found = findLeft([target], DONE);
+    expect(found).toEqual([
+      {
+        market: 'BTC-USD',
+        side: 'long',
+        size: '0',
+        opened: '0',
+        covered: '0',
+        idle: [{ clientOrderId, why: 'no_position' }],
+      },
+    ]);
+    expect(findBeyond(found, 'none')).toEqual([]);
+    expect(findLeft([order({ filled: '1' }), target], DONE)[0]?.idle).toBeUndefined();
+    expect(findLeft([stop({ type: 'take_profit', state: 'canceled' })], DONE)).toEqual([]);
+  });
 });
 
 describe('a deadman switch that would take nothing but stops away', () => {

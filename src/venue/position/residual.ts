@@ -41,7 +41,7 @@ export interface SwitchCancels {
   })[];
 }
 
-/** Why a stop of the run that works covers nothing. */
+/** Why a stop of the run that works covers nothing, or a take-profit is named beside them (`no_position` alone). */
 export type IdleReason = 'gapped' | 'under_switch' | 'under_kill' | 'no_position';
 
 export interface IdleStop {
@@ -54,13 +54,13 @@ export interface IdleStop {
 export interface LeftSide {
   readonly market: string;
   readonly side: Side;
-  /** What was opened, with what may still fill; `0` where only a stop is left without a position. */
+  /** What was opened, with what may still fill; `0` where only a stop or a take-profit is left without a position. */
   readonly size: DecimalString;
   /** The part of it that is certainly filled. */
   readonly opened: DecimalString;
   /** The part of it that working stops of the run cover. */
   readonly covered: DecimalString;
-  /** Working stops that cover nothing. */
+  /** Working stops that cover nothing; where there is no position, take-profits too. */
   readonly idle?: readonly IdleStop[];
 }
 
@@ -86,7 +86,11 @@ export function findLeft(
       const pending = mayFill.filter(({ order }) => order.intent.side === side);
       const worst = onSide(pending.length === 0 ? opened : computeOpened(here, pending, beside), side);
       const stops = here.filter((order) => isWorkingStop(order) && order.intent.side !== side);
-      const idle = stops.flatMap((order) => toIdle(order, question, worst));
+      // A target covers nothing anyway; without a position it closes what a later run opens, as a stop does.
+      const targets = worst.isZero()
+        ? here.filter((order) => isWorkingTarget(order) && order.intent.side !== side)
+        : [];
+      const idle = [...stops, ...targets].flatMap((order) => toIdle(order, question, worst));
       if (worst.isZero() && idle.length === 0) return [];
       const covering = stops.filter((order) => findIdleReason(order, question, worst) === undefined);
       const covered = covering.reduce((sum, order) => sum.plus(computeCovered(order, worst)), ZERO);
@@ -136,7 +140,10 @@ export function onlyProtects(orders: readonly OwnOrder[]): boolean {
 /** One side in words, with what would close it: `long 0.25 BTC-USD, of which working stops of this run cover 0.1; …`. */
 export function describeLeft({ market, side, size, opened, covered, idle = [] }: LeftSide): string {
   const name = makePrintable(market, 60);
-  const stops = idle.map(({ clientOrderId, orderId, why }) => `stop ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`);
+  const stops = idle.map(
+    ({ clientOrderId, orderId, why }) =>
+      `${why === 'no_position' ? 'order' : 'stop'} ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`,
+  );
   if (decimal(size).isZero()) return [`no position in ${name}`, ...stops].join('; ');
   const pending = size === opened ? '' : ` (${opened} filled, ${computeShortfall(size, opened)} may still fill)`;
   const cover = decimal(covered).isZero()
@@ -191,12 +198,16 @@ function isWorkingStop({ intent, snapshot }: OwnOrder): boolean {
   return isStop(intent.type) && isResting(snapshot.state);
 }
 
+function isWorkingTarget({ intent, snapshot }: OwnOrder): boolean {
+  return intent.type === 'take_profit' && isResting(snapshot.state);
+}
+
 function findIdleReason(
   order: OwnOrder,
   { staysArmed, killed, getPrice }: ResidualQuestion,
   held: Decimal,
 ): IdleReason | undefined {
-  if (hasGapped(order)) return 'gapped';
+  if (isStop(order.intent.type) && hasGapped(order)) return 'gapped';
   // One that opens when there is nothing to close is judged as an order of its own side.
   if (held.isZero()) return isPositionStop(order.intent) ? 'no_position' : undefined;
   if (isBeyondLimit(order, getPrice)) return 'gapped';
