@@ -106,22 +106,6 @@ describe('what an account holds', () => {
     const { working: _working, ...gone } = unseen;
     expect(held(sumsOf({ runs: [ended('a', [], { orders: [unseen] })] }))).toEqual(['1', '1']);
     expect(held(sumsOf({ runs: [ended('a', [], { orders: [gone] })] }))).toEqual(['1', '5']);
-    // No sum of fills has what only a record shows.
-    const said = (order: LedgerOrder) => {
-      const { known, unread, markets } = describeLedger(
-        'main',
-        sumsOf({ runs: [ended('a', [], { orders: [order] })] }),
-        T0,
-      );
-      return { known, unread, position: markets[MARKET]?.position };
-    };
-    const { open: _open, ...record } = gone;
-    expect(said({ ...record, open: '0' })).toEqual({ known: false, unread: [`${MARKET}@rbx`], position: '0' });
-    expect(said({ ...record, filled: '0', open: '0' })).toEqual({
-      known: true,
-      unread: undefined,
-      position: undefined,
-    });
     // The venue's list shows what it filled.
     const listed = [
       { market: MARKET, readAt: T0 + 1, fills: [fill('z', '2', { order_id: `${MARKET}@rbx`, timestamp: T0 * 1000 })] },
@@ -484,4 +468,17 @@ describe('what an expression reads of the account', () => {
   ])('%s', (_what, parts, held) => {
     expect(findAccountPosition(sumsOf(parts), [], MARKET)?.toFixed()).toBe(held);
   });
+});
+
+it('says of which orders it lacks fills that their records show, until the venue lists them', () => {
+  const { working: _, ...closed } = left('lacking', '0', { side: 'short', filled: '0.02' });
+  const sums = sumsOf({ runs: [ended('a', [['long', '1', '100']], { orders: [closed] })] });
+  const other = sumsOf({ runs: [ended('b', [], { orders: [{ ...closed, market: 'ETH-USD' }] })] });
+  const id = `${MARKET}@lacking`;
+  expect(describeLedger('main', sums, T0)).toMatchObject({ known: false, unread: [id] });
+  expect(describeLedger('main', other, T0)).toMatchObject({ known: false, markets: { 'ETH-USD': { position: '0' } } });
+  const missing = fill('missing', '0.02', { side: 'short', price: '100', order_id: id, timestamp: T0 * 1000 });
+  sums.takeListed({ listed: [{ market: MARKET, readAt: T0 + HOUR, fills: [missing] }], gone: {} });
+  const whole = describeLedger('main', sums, T0);
+  expect([whole.known, whole.unread, whole.markets[MARKET]?.position]).toEqual([true, undefined, '0.98']);
 });

@@ -76,6 +76,16 @@ it.each([1_730_003_102])('an item that stops its run in a loop lets the others g
   expect(happened.runs.map(({ result }) => result?.outcome)).toContain('stopped');
 });
 
+it.each([1_730_000_269, 1_730_003_465])(
+  'a ledger names the orders whose fills no run could read: drawn %i',
+  async (drawn) => {
+    const happened = await simulate({ drawn });
+    expect(await breachesOf(happened)).toEqual([]);
+    const [{ snapshot } = { snapshot: undefined }] = happened.runs[0]?.tracker.orders() ?? [];
+    expect(snapshot?.context.filled).not.toBe(snapshot?.context.recordFilled);
+  },
+);
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],

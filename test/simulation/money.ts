@@ -2,6 +2,7 @@
  * The money of a simulated account: its ledger, folded from the journals, against the venue's own fills. These are added up by another
  * program, in fractions of whole numbers (report/exact-pnl.ts): neither the fold nor the decimals of the engine are believed.
  */
+import { decimal } from '../../src/base/decimal.ts';
 import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { RunLedgerFold } from '../../src/gateway/limits/run-ledger.ts';
 import { describeLedger } from '../../src/report/results/ledger.ts';
@@ -12,7 +13,8 @@ import type { Facts } from './facts.ts';
 const FIELDS = ['order_id', 'market_id', 'side', 'size', 'price', 'fee', 'timestamp'] as const;
 
 /** Fills that the ledger counts and the venue has otherwise or not, and sums that are not what the venue's fills come to. */
-export function* findWrongMoney({ happened, intents, own }: Facts): Iterable<string> {
+export function* findWrongMoney(facts: Facts): Iterable<string> {
+  const { happened, intents, own } = facts;
   const ofVenue = new Map(happened.books.fills.map((fill) => [fill.id, fill]));
   const runs = happened.runs.flatMap(({ entries }) => {
     const fold = new RunLedgerFold();
@@ -20,6 +22,7 @@ export function* findWrongMoney({ happened, intents, own }: Facts): Iterable<str
     return fold.finish() ?? [];
   });
   const counted = new Set<string>();
+  const lacking = new Set<string>();
   for (const { run, fills } of runs)
     for (const fill of fills) {
       const booked = ofVenue.get(fill.id);
@@ -31,13 +34,20 @@ export function* findWrongMoney({ happened, intents, own }: Facts): Iterable<str
       counted.add(fill.id);
     }
   const ledger = new AccountLedger({ runs, baselines: [], listed: [], gone: {} });
-  const { markets } = describeLedger('main', ledger, happened.books.at);
-  const left = new Set([...ledger.listLeft(), ...ledger.listBehind()].map(({ market }) => market));
+  const { markets, unread = [] } = describeLedger('main', ledger, happened.books.at);
   const filled = ledger.listFilled([]);
+  const left = new Set(ledger.listLeft().map(({ market }) => market));
+  // The journal itself lacks fills that a record shows: the ledger has to say so.
+  for (const { intent, snapshot } of facts.bookOrders()) {
+    const { filled: read, recordFilled, venueId } = snapshot.context;
+    if (venueId === undefined || left.has(intent.market) || !decimal(read).lt(decimal(recordFilled))) continue;
+    if (!unread.includes(venueId)) yield `the ledger does not say that fills of ${venueId} were not read`;
+    lacking.add(intent.market);
+  }
   const isOwn = new Set(own.filter(({ client_order_id: id }) => intents.has(id)).map(({ id }) => id));
   const ofOwn = happened.books.fills.filter((fill) => isOwn.has(fill.order_id));
   for (const market of new Set([...Object.keys(markets), ...ofOwn.map((fill) => fill.market_id)])) {
-    const isKnown = !left.has(market) && (filled.get(market)?.unread ?? []).length === 0;
+    const isKnown = !left.has(market) && !lacking.has(market) && (filled.get(market)?.unread ?? []).length === 0;
     // Of what may not be read yet, only what is counted must be right.
     const fills = ofOwn.filter((fill) => fill.market_id === market && (isKnown || counted.has(fill.id)));
     const row = markets[market] ?? { position: '0', realized: '0', fees: '0' };

@@ -160,7 +160,11 @@ function formatLedger({ account, markets, day, known, unread = [], why }: Ledger
   ];
   const doubts = [
     ...(why === undefined ? [] : [why]),
-    ...(unread.length === 0 ? [] : [`not every fill of these orders is known: ${unread.map(formatText).join(', ')}`]),
+    ...(unread.length === 0
+      ? []
+      : [
+          `the fills of these orders have not all been read, and what is missing is in no sum: ${unread.map(formatText).join(', ')}`,
+        ]),
   ];
   return [
     `account ${formatText(account)}`,

@@ -30,8 +30,8 @@ interface Left {
   readonly working: readonly WorkingOrder[];
   /** By market: what the orders' records show beyond the fills read, and what may have filled unseen. */
   readonly filled: ReadonlyMap<string, OwnFilled>;
-  /** Orders whose records show more than the fills read, by market. */
-  readonly behind: readonly { readonly market: string; readonly order: string }[];
+  /** Orders whose records show more than the fills read, with their market, by id. */
+  readonly unbooked: ReadonlyMap<string, string>;
 }
 
 const NOTHING_KNOWN: LedgerParts = { runs: [], baselines: [], listed: [], gone: {} };
@@ -326,9 +326,9 @@ export class AccountLedger {
     return [...this.findLeft().working, ...(this.strays ?? []).filter((order) => !isOwn(order))];
   }
 
-  /** Orders that runs left with fewer fills read than their records show, by market: no sum of fills has the rest. */
-  listBehind(): Left['behind'] {
-    return this.findLeft().behind;
+  /** Orders that have filled more than the fills booked of them, by id: the market of each. What they brought is in no sum. */
+  listUnbooked(): ReadonlyMap<string, string> {
+    return this.findLeft().unbooked;
   }
 
   /** POST and PUT /orders of runs that have ended, in the minute before. */
@@ -439,7 +439,7 @@ export class AccountLedger {
   private computeLeft(): Left {
     const working: WorkingOrder[] = [];
     const filled = new Map<string, OwnFilled>();
-    const behind: Left['behind'][number][] = [];
+    const unbooked = new Map<string, string>();
     for (const { orders, lastAt } of this.runs.values()) {
       for (const order of orders) {
         const { market, side, clientOrderId, orderId } = order;
@@ -450,10 +450,10 @@ export class AccountLedger {
         const goneAt = this.findGoneAt(clientOrderId, lastAt);
         const shown = goneAt === undefined || isCovered ? undefined : this.ended.get(clientOrderId);
         const beyond = isCovered ? ZERO : decimal(pickLarger(order.filled, shown ?? '0')).minus(booked);
+        if (beyond.gt(0)) unbooked.set(orderId ?? clientOrderId, market);
         const rest = shown === undefined ? computeRest(order, booked) : '0';
         const known = filled.get(market) ?? { range: flatRange(), unread: [] };
         let range = beyond.gt(0) ? shiftRange(known.range, signSize(side, formatDecimal(beyond))) : known.range;
-        if (beyond.gt(0)) behind.push({ market, order: orderId ?? clientOrderId });
         let { unread } = known;
         const endedAt = order.working === undefined ? lastAt : goneAt;
         if (order.working !== undefined && goneAt === undefined)
@@ -465,7 +465,7 @@ export class AccountLedger {
         filled.set(market, { range, unread });
       }
     }
-    return { working, filled, behind };
+    return { working, filled, unbooked };
   }
 }
 

@@ -10,8 +10,8 @@ interface LedgerSums {
   readonly book: PositionBook;
   readonly unknown: string | undefined;
   listLeft(): readonly WorkingOrder[];
+  listUnbooked(): ReadonlyMap<string, string>;
   listForeign(market: string): readonly FillRecord[];
-  listBehind(): readonly { readonly market: string; readonly order: string }[];
   listFilled(running: readonly never[]): ReadonlyMap<string, { readonly unread: readonly string[] }>;
   listRuns(): readonly {
     readonly days: Readonly<Record<string, { readonly orders: number; readonly notional?: string }>>;
@@ -42,9 +42,9 @@ export interface LedgerDocument {
     readonly notional?: DecimalString;
     readonly orders: number;
   };
-  /** Whether every journal was read, and every fill of each order. */
+  /** Whether every journal was read, and all fills of every order. */
   readonly known: boolean;
-  /** Orders of which not every fill is known: their records show more, or they ended unseen. */
+  /** Orders whose fills have not all been read: where no record shows how many there are, and where one shows more. */
   readonly unread?: readonly string[];
   readonly why?: string;
 }
@@ -56,11 +56,10 @@ export function describeLedger(account: string, sums: LedgerSums, now: number): 
   const { book, unknown } = sums;
   const left = sums.listLeft();
   const filled = sums.listFilled([]);
-  const behind = sums.listBehind();
-  const unread = [
-    ...new Set([...[...filled.values()].flatMap((each) => each.unread), ...behind.map(({ order }) => order)]),
-  ];
-  const markets = [...new Set([...book.markets(), ...[...left, ...behind].map(({ market }) => market)])].sort();
+  const unbooked = sums.listUnbooked();
+  const unread = [...new Set([...[...filled.values()].flatMap((each) => each.unread), ...unbooked.keys()])];
+  const traded = [...book.markets(), ...left.map(({ market }) => market), ...unbooked.values()];
+  const markets = [...new Set(traded)].sort();
   return {
     account,
     markets: Object.fromEntries(markets.map((market) => [market, describeMarket(sums, market)])),
