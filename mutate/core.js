@@ -37,7 +37,7 @@ export const CORE = {
   'src/engine/orders/confirm.ts': inEngine('order-parts', 'orders', 'watch'),
   'src/engine/orders/resolution.ts': inEngine('order-parts', 'refused-but-placed', 'orders', 'resume', 'unread-rows'),
   'src/engine/deadman/heartbeat.ts': inEngine('heartbeat', 'run-end', 'passed-rounds', 'clock-adjusted', 'resume'),
-  'src/engine/steps/interpreter.ts': inEngine('orders', 'limits', 'resume', 'withdrawal'),
+  'src/engine/steps/interpreter.ts': inEngine('orders', 'limits', 'resume', 'withdrawal', 'run-end'),
   'src/engine/playback/playback.ts': inEngine('playback', 'passed-rounds', 'resume', 'clock-adjusted', 'gateway-crash'),
   'src/engine/run.ts': inEngine(
     'run-end',

@@ -481,3 +481,21 @@ const jumping = (price: string) =>
       { afterMs: 20_000, price },
     ],
   }) as const;
+
+it.each([
+  ['first', 1],
+  ['second', 2],
+])('stops after the step %s that `--until` names', async (until, placed) => {
+  const places = ['first', 'second', 'third'].map((id) => `  - {id: ${id}, ${SELLS_NOTHING}}`).join('\n');
+  const { outcome, entries, books } = await performed(`leaves: {position: open, because: a test}\nsteps:\n${places}`, {
+    setup: { ...BRIEF, until },
+  });
+  const ended = entries.find(({ type }) => type === 'run.ended');
+  expect([outcome, ended?.data, books.orders.length]).toMatchObject([
+    'stopped',
+    { reason: expect.any(String) },
+    placed,
+  ]);
+});
+
+const SELLS_NOTHING = 'place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000}';
