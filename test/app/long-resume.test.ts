@@ -68,7 +68,7 @@ const countPosts = () => world.books.orders.length;
 describe('a record that is read while it is played', () => {
   afterEach(() => world.close());
 
-  it('is never in memory with more than the next turns need', async () => {
+  it('is never in memory with more than the next turns need', { tags: ['long'] }, async () => {
     const process = await leave(QUOTES, 300_000);
     const lines = await world.store.read('a');
     expect(lines.length).toBeGreaterThan(3000);

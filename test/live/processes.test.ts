@@ -292,13 +292,14 @@ describe.concurrent('several processes', () => {
       expect(sweeps() - before).toBeLessThanOrEqual(1);
     }));
 
-  it('say that nothing is left where a row of another program that has ended cannot be read', () =>
+  it('say that nothing is left where a row of another program that has ended cannot be read', { tags: ['long'] }, () =>
     scene({}, async ({ venue, run }) => {
       await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
       venue.orders.push({ ...venue.orders[0], id: 'BTC-USD@7', client_order_id: 'theirs', side: null } as never);
       const killed = await run(['kill', '--profile', 'p.yaml', '--json']);
       expect([killed.exit, venue.orders.map(({ status }) => status)]).toEqual([0, ['canceled', 'canceled']]);
-    }));
+    }),
+  );
 
   it('do not report as engaged what a person has released while it was waited for late orders: exit 4', () =>
     scene({}, async ({ venue, start, run }) => {
