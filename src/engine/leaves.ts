@@ -15,10 +15,13 @@ interface Held {
   readonly prefix: string;
 }
 
-/** Reads what shows which stops still cover something: the orders that rest, and the price of the market where their records hide it. */
-export async function readWhatRests(run: RunContext, step: string): Promise<void> {
+/**
+ * Reads what shows what the run has opened and which stops still cover it: the orders that rest, the fills of those that ended short,
+ * and the price of the market where records hide a trigger.
+ */
+export async function readUnseen(run: RunContext, step: string): Promise<void> {
   const { orderManager, feeds, positions } = run;
-  await orderManager.readResting(step);
+  await orderManager.readUnseen(step);
   const hiding = orderManager.listWorking().filter(hidesTrigger);
   for (const market of new Set(hiding.map(({ intent }) => intent.market)))
     if (!positions.getHeld(market).isZero()) await feeds.readMarketPrice(market, step);

@@ -23,7 +23,7 @@ import {
   Stop,
   toInterruption,
 } from './interruption.ts';
-import { judgeEnd, readWhatRests, requireKept } from './leaves.ts';
+import { judgeEnd, readUnseen, requireKept } from './leaves.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
@@ -234,7 +234,7 @@ class Execution {
     const { runbook, fillsWindowMs } = this.context.setup;
     const held = await this.attempt(async () => {
       await this.context.orderManager.lookUpLimited('settle', fillsWindowMs);
-      await readWhatRests(this.context, 'settle');
+      await readUnseen(this.context, 'settle');
       requireKept(this.context, { runbook, prefix: '' }, '');
     });
     if (!('error' in held)) return ending;
@@ -254,7 +254,7 @@ class Execution {
     this.move('RESUMED');
     const part = await this.attempt(async () => {
       // What rested may have filled while no process was there.
-      await readWhatRests(this.context, 'settle');
+      await readUnseen(this.context, 'settle');
       await orderManager.settleDoubts('settle');
       await runEach(
         () => this.undo(this.context.undos, true),
@@ -342,9 +342,9 @@ class Execution {
         await runEach(
           async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
           () => orderManager.lookUpLimited('settle', fillsWindowMs),
-          () => orderManager.cancelNamesakes('settle', fillsWindowMs),
+          () => orderManager.lookForLate('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
-          () => readWhatRests(this.context, 'settle'),
+          () => readUnseen(this.context, 'settle'),
           () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),
           async () => state !== 'finalizingHalted' && orderManager.requireKnown('settle'),
         );

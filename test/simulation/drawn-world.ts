@@ -396,6 +396,11 @@ const ODDITIES = {
         fillLagMs: draws.of([1500, 5000, 20_000]),
       }),
   },
+  /** A record shows the end of an order before it shows what filled. */
+  'late sizes': {
+    often: 0.05,
+    change: (scenario, draws) => withSurprises(scenario, { filledLagMs: draws.of([500, 3000, 20_000]) }),
+  },
   /** The venue's own clock is adjusted. */
   'venue clock': {
     often: 0.04,

@@ -4,14 +4,21 @@
  */
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { COMPLETED_TOGETHER, POLL_MS } from '../../venue/order/polling.ts';
+import { COMPLETED_TOGETHER, COMPLETION_EVERY_MS, POLL_MS } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
-import { type CompletionProgress, decideCompletion, findMissing, type Missing, noteReading } from './completion.ts';
+import {
+  type CompletionProgress,
+  decideCompletion,
+  findMissing,
+  type Missing,
+  mayHaveMore,
+  noteReading,
+} from './completion.ts';
 import { describeMissing } from './handles.ts';
 import { callWhileWanted, conclude, type OrderManagerParts } from './parts.ts';
 import type { OrderWatch, ReadingLimits } from './watch.ts';
@@ -24,6 +31,8 @@ export interface CompletingRequest {
   /** Until when a reading may wait for tokens, epoch ms; without it, as long as its step lasts. */
   readonly deadlineAt?: number | undefined;
   readonly cancel: Cancellation;
+  /** By default `fills`: a recording holds each reading. */
+  readonly purpose?: typeof SWEEP;
 }
 
 /** The endpoints that complete an order. */
@@ -40,6 +49,8 @@ export class Completing {
   private readonly watch: OrderWatch;
   /** The last page of fills of each market. */
   private readonly pages = new Map<string, FillPage>();
+  /** When the fills of an order that ended with less than it asked for were last read, epoch ms. */
+  private readonly lookedAt = new WeakMap<TrackedOrder, number>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
@@ -115,6 +126,26 @@ export class Completing {
       haltUnrecorded(outcome, step);
     }
     this.watch.check();
+  }
+
+  /**
+   * Reads the fills of orders that ended with less than they asked for: the record that showed the end may have been older than what
+   * filled, and the run would end with a position that it does not know. A precaution, as `readResting`. Gives those that were read.
+   */
+  async readEnded(orders: readonly TrackedOrder[], step: string): Promise<readonly TrackedOrder[]> {
+    const now = this.run.clock.now();
+    const due = orders.filter((order) => mayHaveMore(order.snapshot) && this.mayShowMore(order, now));
+    for (const order of due) this.lookedAt.set(order, now);
+    await this.readAll(due, 'fills', { step, windowMs: 0, cancel: new Cancellation(), purpose: SWEEP });
+    this.watch.check();
+    return due;
+  }
+
+  /** Whether fills of an ended order could show what its last reading did not: none lag longer than the window. */
+  private mayShowMore(order: TrackedOrder, now: number): boolean {
+    const at = this.lookedAt.get(order);
+    if (at === undefined) return true;
+    return now - at >= COMPLETION_EVERY_MS && at < order.snapshot.context.since + this.run.setup.fillsWindowMs;
   }
 
   /** Reads each order, or where several of a market are behind, those of other branches with them, one page for all of them. */
@@ -208,9 +239,9 @@ export class Completing {
     request: CompletingRequest,
   ): Promise<CallOutcome<E>> {
     const { venue, callId } = this.run;
-    const { step } = request;
+    const { step, purpose = 'fills' } = request;
     return this.readWhileWanted(request, (limits) =>
-      venue.call({ ...which, id: callId(step), step, class: 'complete', purpose: 'fills', ...limits }),
+      venue.call({ ...which, id: callId(step), step, class: 'complete', purpose, ...limits }),
     );
   }
 

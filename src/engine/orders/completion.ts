@@ -3,10 +3,11 @@
  * Pure: it reads no clock and sends nothing.
  */
 
-import type { OrderSnapshot } from '../../venue/order/context.ts';
-import { exceeds } from '../../venue/order/fills.ts';
+import { isPositionStop, type OrderSnapshot } from '../../venue/order/context.ts';
+import { exceeds, pickLarger } from '../../venue/order/fills.ts';
 import { isComplete, isEndUnseen } from '../../venue/order/life.ts';
 import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from '../../venue/order/polling.ts';
+import { isTerminal } from '../../venue/order/states.ts';
 
 /** What an order lacks: a record that is not older than its fills, or fills that its record announces. */
 export type Missing = 'record' | 'fills';
@@ -50,6 +51,16 @@ export function findMissing(order: OrderSnapshot): Missing | undefined {
   const { filled, recordFilled, venueId } = order.context;
   // Fills that no record shows yet: an older record must not stand beside newer fills. Without an id no fills can be read.
   return exceeds(filled, recordFilled) || venueId === undefined ? 'record' : 'fills';
+}
+
+/**
+ * Whether an order ended with less than it asked for, so that fills which its record does not show may still come to light. Of a
+ * part of the position only a record that is closed shows that it filled whole.
+ */
+export function mayHaveMore({ state, context }: OrderSnapshot): boolean {
+  if (!isTerminal(state) || context.venueId === undefined) return false;
+  if (isPositionStop(context.intent)) return state !== 'closed';
+  return exceeds(context.size, pickLarger(context.filled, context.recordFilled));
 }
 
 /**

@@ -160,10 +160,12 @@ export class OrderManager {
     return this.listWorking().some(({ snapshot }) => snapshot.state === 'canceling');
   }
 
-  /** Reads the orders of the run that rest, before it is judged what it leaves. */
-  async readResting(step: string): Promise<void> {
-    await this.completing.readResting(this.listWorking(), step);
-    for (const order of this.listWorking()) this.handles.get(order).touch();
+  /** Reads what orders of the run may have filled that nothing has shown, before it is judged what it leaves. */
+  async readUnseen(step: string): Promise<void> {
+    const working = this.listWorking();
+    await this.completing.readResting(working, step);
+    const ended = await this.completing.readEnded(this.run.log.tracker.orders(), step);
+    for (const order of [...working, ...ended]) this.handles.get(order).touch();
   }
 
   /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */
@@ -304,9 +306,9 @@ export class OrderManager {
     return this.settling.settleDoubts(step);
   }
 
-  /** Cancels what shows late of orders that were sent again. Throws Halt where that may still work, or has filled. */
-  cancelNamesakes(step: string, withinMs: number): Promise<void> {
-    return this.settling.cancelNamesakes(step, withinMs);
+  /** Looks for orders that were proven absent, and cancels what shows late of those that were sent again. Throws Halt where that may still work, or has filled. */
+  lookForLate(step: string, withinMs: number): Promise<void> {
+    return this.settling.lookForLate(step, withinMs);
   }
 
   /** Settles the orders before a run ends, so that none is left in doubt. */

@@ -3,8 +3,8 @@
  * looked up, none is left in doubt.
  */
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { TIMINGS } from '../../venue/order/context.ts';
-import { CANCEL_WITHIN_MS } from '../../venue/order/polling.ts';
+import { type OrderSnapshot, TIMINGS } from '../../venue/order/context.ts';
+import { CANCEL_WITHIN_MS, LOOKUP_EVERY_MS } from '../../venue/order/polling.ts';
 import { isCovering, isStop } from '../../venue/position/residual.ts';
 import { Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import type { Amending } from './amend.ts';
@@ -31,6 +31,12 @@ import {
   isQuarantined,
 } from './status.ts';
 import type { OrderWatch } from './watch.ts';
+
+/** Whether a POST of the order may still arrive, and no look-up has just asked for it. */
+function mayShowLate({ state, context: { attempt, absence } }: OrderSnapshot, now: number): boolean {
+  if (attempt > 1) return true;
+  return state === 'absent' && now - (absence.lastSentAt ?? 0) >= LOOKUP_EVERY_MS;
+}
 
 interface SettlingParts {
   readonly watch: OrderWatch;
@@ -195,14 +201,14 @@ export class Settling {
   }
 
   /**
-   * Looks once for the POSTs before the last one of each order that was sent again, for as long as given, ms: at a venue that takes a
-   * client order id twice, one that shows after its absence was proven is another order, which is cancelled. Throws Halt where it may
-   * still work, or has filled: no figure of the run has these fills.
+   * Looks once more, for as long as given, ms, for each order that was proven absent: one that shows all the same is settled as any
+   * other that no step wants. Where it was sent again, at a venue that takes a client order id twice, what shows of its earlier POSTs
+   * is another order, which is cancelled. Throws Halt where that may still work, or has filled: no figure of the run has these fills.
    */
-  async cancelNamesakes(step: string, withinMs: number): Promise<void> {
+  async lookForLate(step: string, withinMs: number): Promise<void> {
     const { log, clock } = this.run;
-    const resent = log.tracker.orders().filter(({ snapshot }) => snapshot.context.attempt > 1);
-    for (const order of resent) {
+    const missed = log.tracker.orders().filter(({ snapshot }) => mayShowLate(snapshot, clock.now()));
+    for (const order of missed) {
       const how = { class: 'resolve', deadlineAt: clock.now() + withinMs } as const;
       const records = await this.parts.watch.readNamesakes(order, step, how);
       this.parts.watch.check();

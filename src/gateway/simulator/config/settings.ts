@@ -167,6 +167,8 @@ export const SURPRISES = {
   iocRest: ['canceled', 'rejected'],
   /** Surprise 3: how long an order that never rests shows as `open`, with nothing filled, before its end; 0: never. */
   immediateOpenMs: 0,
+  /** Surprise 3: how long the filled size in a record of GET /orders lags behind its status; 0: never. */
+  filledLagMs: 0,
   /** Whether DELETE answers `canceling` and the cancel follows, or cancels at once and answers `canceled`. */
   cancelAck: ['canceling', 'canceled'],
   /**

@@ -28,13 +28,23 @@ export function listOrders(
       settings.surprises.lags === 'reads'
         ? chance.drawWithin({ min: 0, max: order.readLagMs }, `read ${order.number}`, at)
         : order.readLagMs;
-    const record = ledger.readRecordAt(order, at - lagMs);
+    const record = showFilledLate(ledger.readRecordAt(order, at - lagMs), () =>
+      ledger.readRecordAt(order, at - lagMs - settings.surprises.filledLagMs),
+    );
     return params.status === undefined || record?.status === params.status ? spoil(order, record) : undefined;
   });
   const wanted = params.client_order_id ?? params.order_id;
   if (rows.length === 0 && wanted !== undefined && settings.surprises.missingOrder === 'refuse')
     throw new VenueError('ORDER_NOT_FOUND', `there is no order ${wanted}`, 404);
   return rows;
+}
+
+/** The record with the filled size that it had before; an amend since then has changed what that is a part of. */
+function showFilledLate(record: OrderRecord | undefined, readOlder: () => OrderRecord | undefined) {
+  if (record === undefined || record.total_filled_size === '0') return record;
+  const older = readOlder();
+  if (older === undefined || older === record || older.initial_size !== record.initial_size) return record;
+  return { ...record, size: older.size, total_filled_size: older.total_filled_size };
 }
 
 /** The record with null in the fields that the order's configuration names. */
