@@ -19,7 +19,7 @@ import {
   type OrderWant,
 } from '../venue/order/context.ts';
 import { computeShortfall, exceeds } from '../venue/order/fills.ts';
-import { getExposure, isComplete, isEndUnseen, stepOrder, toObservation } from '../venue/order/life.ts';
+import { getExposure, isComplete, isFilledUnseen, stepOrder, toObservation } from '../venue/order/life.ts';
 import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import { OpenedPosition } from '../venue/position/opened.ts';
@@ -418,7 +418,7 @@ function countUnseen({ intent, snapshot }: TrackedOrder): Decimal {
   if (isPositionStop(intent)) return decimal('0');
   const { filled, worstRemaining } = getExposure(snapshot);
   const { authorised, size } = snapshot.context;
-  return decimal(isEndUnseen(snapshot) ? computeShortfall(authorised ?? size, filled) : worstRemaining);
+  return decimal(isFilledUnseen(snapshot) ? computeShortfall(authorised ?? size, filled) : worstRemaining);
 }
 
 /** Maps the outcome of a POST to its order's event. An order that was not sent, or was rate limited, may be sent again. */

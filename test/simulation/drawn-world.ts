@@ -88,7 +88,7 @@ export const AIMS = {
   },
   fills: {
     leaning: { steps: more('list_fills', 'wait_for'), strict: true },
-    oddities: ['fills down', 'late fills', 'uneven lags'],
+    oddities: ['fills down', 'late fills', 'late sizes', 'uneven lags'],
     meets: /^row (FILL|P_CLOSED)|^left /,
   },
   switch: {

@@ -6,7 +6,7 @@ import {
   classifyRecord,
   decideOutcome,
   getExposure,
-  isEndUnseen,
+  isFilledUnseen,
   mayAmend,
   stepOrder,
   toObservation,
@@ -350,16 +350,18 @@ describe('an end that only an answer said', () => {
   const answered = stepOrder(orderIn('processing'), eventOf('CANCEL_FINAL', 1_000)).snapshot;
 
   it('is not seen until a record shows it', () => {
-    expect([answered.state, isEndUnseen(answered)]).toEqual(['canceled', true]);
+    expect([answered.state, isFilledUnseen(answered)]).toEqual(['canceled', true]);
     const seen = life([eventOf('CANCEL_FINAL', 1_000)], orderIn('open')).snapshot;
-    expect(isEndUnseen(seen)).toBe(true);
+    expect(isFilledUnseen(seen)).toBe(true);
     const read = toObservation(record('canceled'), T0 + 2_000, T0 + 2_010);
     expect(read).toEqual({ type: 'P_CANCELED', record: record('canceled'), sentAt: T0 + 2_000, at: T0 + 2_010 });
-    expect(isEndUnseen(stepOrder(seen, read).snapshot)).toBe(false);
+    expect(isFilledUnseen(stepOrder(seen, read).snapshot)).toBe(false);
   });
 
-  it('is no end of another kind', () => {
-    expect(ORDER_STATES.filter((state) => isEndUnseen(orderIn(state)))).toEqual([]);
+  it('nor is what filled, where a record shows it closed with nothing filled', () => {
+    expect(ORDER_STATES.filter((state) => isFilledUnseen(orderIn(state)))).toEqual(['closed']);
+    const part = createOrder(terms({ type: 'stop_loss', size: '0.5' }), T0);
+    expect(isFilledUnseen({ state: 'closed', context: part.context })).toBe(false);
   });
 });
 

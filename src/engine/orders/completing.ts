@@ -15,6 +15,7 @@ import {
   type CompletionProgress,
   decideCompletion,
   findMissing,
+  isClosedShort,
   type Missing,
   mayHaveMore,
   noteReading,
@@ -59,7 +60,10 @@ export class Completing {
 
   /** Reads the orders until each is complete or the time is over. Gives those that are not complete. */
   complete(orders: Iterable<TrackedOrder>, request: CompletingRequest): Promise<readonly TrackedOrder[]> {
-    const behind = [...orders].filter(({ snapshot }) => findMissing(snapshot) !== undefined);
+    const now = this.run.clock.now();
+    const behind = [...orders].filter(
+      ({ snapshot }) => findMissing(snapshot) !== undefined || isClosedShort(snapshot, now),
+    );
     return behind.length === 0 ? NONE : this.readBehind(behind, request);
   }
 

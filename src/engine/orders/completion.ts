@@ -3,9 +3,9 @@
  * Pure: it reads no clock and sends nothing.
  */
 
-import { isPositionStop, type OrderSnapshot } from '../../venue/order/context.ts';
-import { exceeds, pickLarger } from '../../venue/order/fills.ts';
-import { isComplete, isEndUnseen } from '../../venue/order/life.ts';
+import { isPositionStop, type OrderSnapshot, TIMINGS } from '../../venue/order/context.ts';
+import { exceeds, isSameDecimal, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
+import { isComplete, isFilledUnseen } from '../../venue/order/life.ts';
 import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 
@@ -47,7 +47,7 @@ export type Completion =
  */
 export function findMissing(order: OrderSnapshot): Missing | undefined {
   if (isComplete(order)) return undefined;
-  if (isEndUnseen(order)) return 'record';
+  if (isFilledUnseen(order)) return 'record';
   const { filled, recordFilled, venueId } = order.context;
   // Fills that no record shows yet: an older record must not stand beside newer fills. Without an id no fills can be read.
   return exceeds(filled, recordFilled) || venueId === undefined ? 'record' : 'fills';
@@ -55,12 +55,23 @@ export function findMissing(order: OrderSnapshot): Missing | undefined {
 
 /**
  * Whether an order ended with less than it asked for, so that fills which its record does not show may still come to light. Of a
- * part of the position only a record that is closed shows that it filled whole.
+ * part of the position nothing is known but that it filled.
  */
 export function mayHaveMore({ state, context }: OrderSnapshot): boolean {
   if (!isTerminal(state) || context.venueId === undefined) return false;
-  if (isPositionStop(context.intent)) return state !== 'closed';
-  return exceeds(context.size, pickLarger(context.filled, context.recordFilled));
+  const filled = pickLarger(context.filled, context.recordFilled);
+  return isPositionStop(context.intent) ? isZeroDecimal(filled) : exceeds(context.size, filled);
+}
+
+/**
+ * Whether a record says that the order is closed, which is filled whole, and shows less, as its fills do: its status may be newer than
+ * its size. One that shows a part is taken at its word 5 s after its end, seen from `at` (epoch ms): a venue may close what no one
+ * fills any more.
+ */
+export function isClosedShort(order: OrderSnapshot, at: number): boolean {
+  const { terminalAt = at, filled, recordFilled } = order.context;
+  if (order.state !== 'closed' || !isSameDecimal(filled, recordFilled)) return false;
+  return isFilledUnseen(order) || (at < terminalAt + TIMINGS.closedLagMs && mayHaveMore(order));
 }
 
 /**
@@ -68,12 +79,15 @@ export function mayHaveMore({ state, context }: OrderSnapshot): boolean {
  * The last reading begins when the window is over: fills that lag as long as the window are still seen.
  */
 export function decideCompletion(order: OrderSnapshot, progress: CompletionProgress, now: number): Completion {
-  const what = findMissing(order);
-  if (what === undefined) return { kind: 'done' };
   const { since, windowMs, reads, readAt, read, turned = false } = progress;
+  const missing = findMissing(order);
+  // Where both are the same and too little, either may show the rest first.
+  const either = read === 'fills' ? 'record' : 'fills';
+  const what = isClosedShort(order, readAt ?? now) ? either : missing;
+  if (what === undefined) return { kind: 'done' };
   if (readAt === undefined || (read !== what && !turned)) return { kind: 'read', what };
   const end = since + windowMs;
-  if (readAt >= end) return { kind: 'incomplete' };
+  if (readAt >= end) return { kind: missing === undefined ? 'done' : 'incomplete' };
   const due = Math.min(end, readAt + (COMPLETION_PAUSES_MS[reads - 1] ?? COMPLETION_EVERY_MS));
   return now < due ? { kind: 'wait', until: due } : { kind: 'read', what };
 }

@@ -11,7 +11,7 @@ import { countPutBack, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../r
 import { HOLD_EVERY_MS } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { isEndUnseen } from '../../venue/order/life.ts';
+import { isFilledUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
@@ -456,7 +456,7 @@ export async function endOrders(
   await cancelSideBySide(cancel, working, (handle) =>
     orderManager.cancel(handle, 'terminal', { ...makeOrderContext(execution, handle.market_id), ...at }),
   );
-  const listUnseen = () => orders.filter(({ own }) => own !== undefined && isEndUnseen(own.snapshot));
+  const listUnseen = () => orders.filter(({ own }) => own !== undefined && isFilledUnseen(own.snapshot));
   await complete(execution, orders, 0, cancel);
   if (listUnseen().length > 0) await complete(execution, listUnseen(), execution.windowMs, cancel);
   const [unseen] = listUnseen();

@@ -8,7 +8,7 @@ import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import type { WorkingOrder } from '../../venue/limits/check.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { computeShortfall } from '../../venue/order/fills.ts';
-import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
+import { getExposure, isFilledUnseen } from '../../venue/order/life.ts';
 import { isInDoubt, isWorking } from '../../venue/order/states.ts';
 import type { SentNotional, SummedNotional } from './notional.ts';
 import { PlannedOrders } from './plan-bounds.ts';
@@ -143,7 +143,7 @@ export class OwnOrders {
       known.filled = known.filled.plus(signSize(side, filled)).minus(signSize(side, before));
       this.filled.set(clientOrderId, filled);
     }
-    if (isEndUnseen(order.snapshot)) known.unseen.set(clientOrderId, order);
+    if (isFilledUnseen(order.snapshot)) known.unseen.set(clientOrderId, order);
     else known.unseen.delete(clientOrderId);
   }
 

@@ -7,7 +7,7 @@ import type { Entry } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { computeShortfall, isZeroDecimal } from '../../venue/order/fills.ts';
-import { getExposure, isEndUnseen } from '../../venue/order/life.ts';
+import { getExposure, isFilledUnseen } from '../../venue/order/life.ts';
 import { isWorking } from '../../venue/order/states.ts';
 import { composeAccountKey } from '../../venue/profile/base-url.ts';
 import { findPriceFeed } from '../../venue/profile/price-feed.ts';
@@ -58,7 +58,7 @@ export function summarizeRun(
       const { clientOrderId, market, side } = intent;
       const { context } = snapshot;
       const { filled, worstRemaining } = getExposure(snapshot);
-      const unseen = isEndUnseen(snapshot);
+      const unseen = isFilledUnseen(snapshot);
       if (!isWorking(snapshot.state) && !unseen && isZeroDecimal(filled)) return [];
       const open = unseen ? computeShortfall(context.authorised ?? context.size, filled) : worstRemaining;
       const works = working.get(clientOrderId);

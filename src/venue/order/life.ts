@@ -12,21 +12,25 @@ import {
   type OrderSnapshot,
   type OrderStep,
 } from './context.ts';
-import { computeShortfall, isSameDecimal, pickLarger } from './fills.ts';
+import { computeShortfall, isSameDecimal, isZeroDecimal, pickLarger } from './fills.ts';
 import { GUARDS, isForeign } from './guards.ts';
 import { isWorking, type OrderState } from './states.ts';
 import { type Outcome, TRANSITIONS } from './transitions.ts';
 import { applyEvent } from './updates.ts';
 
-/** Whether only an answer said `canceled`: no record has shown the end yet, nor how much was filled before it. */
-export function isEndUnseen({ state, context }: OrderSnapshot): boolean {
-  const { lastRecord } = context;
+/**
+ * Whether an order has ended and nothing shows how much of it was filled: only an answer said `canceled`, and no record yet; or a
+ * record calls it closed, which is filled whole, and no fill is shown. A part of a position that is gone may be closed with nothing filled.
+ */
+export function isFilledUnseen({ state, context }: OrderSnapshot): boolean {
+  const { lastRecord, filled, recordFilled, intent } = context;
+  if (state === 'closed') return isZeroDecimal(filled) && isZeroDecimal(recordFilled) && !isPositionStop(intent);
   return state === 'canceled' && (lastRecord === undefined || !isTerminalStatus(lastRecord.status));
 }
 
-/** Whether nothing more is to be read of what filled so far: a record has shown the same as the fills, and the end of a cancelled order. */
+/** Whether nothing more is to be read of what filled so far: a record has shown how an order ended, and the same as the fills. */
 export function isComplete(order: OrderSnapshot): boolean {
-  return !isEndUnseen(order) && isSameDecimal(order.context.filled, order.context.recordFilled);
+  return !isFilledUnseen(order) && isSameDecimal(order.context.filled, order.context.recordFilled);
 }
 
 /**

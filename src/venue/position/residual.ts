@@ -8,7 +8,7 @@ import { formatFirst } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { isPositionStop, type OrderSnapshot } from '../order/context.ts';
 import { computeShortfall } from '../order/fills.ts';
-import { getExposure, isEndUnseen } from '../order/life.ts';
+import { getExposure, isFilledUnseen } from '../order/life.ts';
 import { isAtVenue, isInDoubt, isResting, isWorking } from '../order/states.ts';
 import type { OrderTerms } from '../port.ts';
 import type { Side } from '../records.ts';
@@ -183,7 +183,7 @@ function computePending({ intent, snapshot }: OwnOrder, { when, staysArmed }: Re
   if (isPositionStop(intent)) return ZERO;
   const { state, context } = snapshot;
   const { filled, worstRemaining } = getExposure(snapshot);
-  if (isEndUnseen(snapshot)) return decimal(computeShortfall(context.authorised ?? context.size, filled));
+  if (isFilledUnseen(snapshot)) return decimal(computeShortfall(context.authorised ?? context.size, filled));
   // An order of unknown fate may be filled already: no switch takes that back.
   if (isWorking(state) && isInDoubt(state)) return decimal(worstRemaining);
   return when === 'end' && !staysArmed && isAtVenue(state) ? decimal(worstRemaining) : ZERO;
