@@ -273,6 +273,25 @@ describe('xstateChart', () => {
     expect([handled?.on?.['HALTED'], last?.on?.['HALTED']]).toEqual([undefined, undefined]);
   });
 
+  it('goes on with the next step of a clean-up where a wait for an order halts, and no other wait does', () => {
+    const place = '- {id: o, place: {type: limit, market: BTC-USD, side: long, size: 1, price: 1}}';
+    const waits = `finally:
+  - {id: ended, if: o.hasValue(), wait_for: {order: o, is: terminal, within: 1s}}
+  - {id: one, if: o.hasValue(), wait_for: {any: '[o]', is: terminal, within: 1s}}
+  - {id: inner, if: o.hasValue(), do: [{wait_for: {order: o, is: terminal, within: 1s}}]}
+  - {id: until, wait_for: {until: inputs.n > 1, within: 1s}}
+  - {id: time, wait: 1s}
+`;
+    const { finally: last } = makeXstateChart(written(place, waits)).states ?? {};
+    expect(['ended', 'one', 'inner', 'until', 'time'].map((id) => last?.states?.[id]?.on?.['HALTED'])).toEqual([
+      [{ target: 'if_one' }],
+      [{ target: 'inner' }],
+      [{ target: 'until' }],
+      undefined,
+      undefined,
+    ]);
+  });
+
   it('stops into finally, and knows afterwards that it was stopped', () => {
     const runbook = written(
       `- if: inputs.n > 1\n  stop: {outcome: early, because: enough}\n- read_account: {}`,

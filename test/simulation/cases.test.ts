@@ -86,6 +86,13 @@ it.each([1_730_000_269, 1_730_003_465])(
   },
 );
 
+it.each([1108, 1_740_002_078])('a wait for an order in `finally` halts: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  const ends = happened.entries.filter((entry) => entry.type === 'step.ended' && entry.step.startsWith('finally/'));
+  expect(ends.map(({ data }) => data)).toContainEqual(expect.objectContaining({ verb: 'wait_for', outcome: 'halted' }));
+});
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],

@@ -11,7 +11,7 @@ import {
   listExceptions,
   type StepOf,
 } from '../../runbook/checked.ts';
-import { getStepRow } from '../../runbook/steps/steps.ts';
+import { bindCalls } from '../../runbook/steps/steps.ts';
 import { listAllSteps, walkSteps } from '../../runbook/steps/walk.ts';
 import {
   type Arrow,
@@ -419,9 +419,11 @@ function mayStop(steps: readonly CheckedStep[], calls: CheckedRunbook['calls']):
   });
 }
 
-/** Whether the outcome of a request may stay unknown in the step. */
+/** Whether the outcome of a request may stay unknown in the step: of one of its own, or of an order that it reads. */
 function mayHalt(step: CheckedStep): boolean {
-  return [...walkSteps([step])].some(({ verb }) => verb === 'call' || getStepRow(verb).group === 'venue');
+  const asksVenue = (each: CheckedStep) =>
+    (['calls', 'confirms', 'otherwise'] as const).some((which) => bindCalls(each, which).length > 0);
+  return [...walkSteps([step])].some((each) => each.verb === 'call' || asksVenue(each));
 }
 
 /** The state with its arrows to one sibling redirected to another. */
