@@ -1,6 +1,8 @@
 /** Amends of one order: one at a time, and none whose meaning the venue's document does not show. */
 import { describe, expect, it } from 'vitest';
+import type { VirtualClock } from '../../src/base/clock.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
+import type { Transport, WireReply } from '../../src/gateway/transport.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
 
 async function performed(steps: string, config: SimulatorConfig = {}): Promise<Performance> {
@@ -200,4 +202,102 @@ ${more}  - amend: {order: o, price: 50010}
   );
   expect(puts(performance)).toEqual([]);
   expect(performance.report.steps.map(({ verb, outcome }) => [verb, outcome])).toContainEqual(['amend', 'failed']);
+});
+
+describe('an amended order that a reading shows as cancelled', () => {
+  const AMENDED = `  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 50000}
+  - amend: {order: o, price: 50010}
+`;
+  const OUTPUTS = 'outputs: {open: o.open, terminal: o.terminal, price: o.price}\n';
+
+  /** Calls `then` for each reading and amend behind the first reading that shows the new terms. */
+  const behindAmend =
+    (then: (venue: Transport, time: VirtualClock, ...sent: Parameters<Transport['send']>) => Promise<WireReply>) =>
+    (venue: Transport, time: VirtualClock): Transport => {
+      let isAmended = false;
+      return {
+        async send(request, options) {
+          if (isAmended && /^(?:GET|PUT) .orders$/.test(request.endpoint)) return then(venue, time, request, options);
+          const reply = await venue.send(request, options);
+          isAmended ||= reply.kind === 'answer' && /50010/.test(reply.body) && /"status":"open"/.test(reply.body);
+          return reply;
+        },
+      };
+    };
+  /** The first of them show the instant in which the venue had the order as cancelled (venue-notes.md, surprise 4). */
+  const late = (readings: number) => {
+    let left = readings;
+    return behindAmend(async (venue, _time, request, options) => {
+      const reply = await venue.send(request, options);
+      left -= 1;
+      if (left < 0 || reply.kind !== 'answer') return reply;
+      const body = reply.body.replaceAll('50010', '50000').replaceAll('"status":"open"', '"status":"canceled"');
+      return { ...reply, body };
+    });
+  };
+  /** Another program cancels the order before the first of them. */
+  const cancelled = (text = 'BTC-USD@1001') => {
+    let isSent = false;
+    return behindAmend(async (venue, time, request, options) => {
+      const params = { order_id: { as: 'text', text }, market_id: { as: 'text', text: 'BTC-USD' } };
+      const cancel = { endpoint: 'DELETE /orders', method: 'DELETE', path: '/orders', params };
+      if (isSent) return venue.send(request, options);
+      isSent = true;
+      await venue.send({ ...request, ...cancel } as never, options);
+      await new Promise<void>((resolve) => void time.after(1_000, resolve));
+      return venue.send(request, options);
+    });
+  };
+  async function play(steps: string, between: Scene['between'], leaves = 'position: open, because: it rests') {
+    const text = `runbook: orders\ndsl: 1\nleaves: {${leaves}}\nsteps:\n${steps}`;
+    const loaded = loadedFrom({ file: 'orders.yaml', text });
+    const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: AT_64000, ...(between && { between }) };
+    const performance = await perform(scene);
+    await replay(performance, scene);
+    return performance;
+  }
+  const listEnds = ({ entries }: Performance) =>
+    entries.flatMap((entry) =>
+      entry.type === 'order.moved' && entry.data.to === 'canceled' ? [entry.data.event] : [],
+    );
+
+  it.each([1, 2])('works on where a later one shows it: after %i', async (readings) => {
+    const played = await play(`${AMENDED}  - refresh: o\n${OUTPUTS}`, late(readings));
+    expect(played.report.outputs).toEqual({ open: true, terminal: false, price: '50010' });
+    expect(listEnds(played)).toEqual([]);
+  });
+
+  it('works on where the run ends on it', async () => {
+    const played = await play(`${AMENDED}  - wait: 3s\n`, late(1));
+    expect(played.report.outcome).toBe('succeeded');
+    expect([listEnds(played), played.report.orders.map(({ state }) => state)]).toEqual([[], ['open']]);
+  });
+
+  it('has ended where the next ones show the same', async () => {
+    const played = await play(`${AMENDED}  - refresh: o\n${OUTPUTS}`, cancelled());
+    expect(played.report.outputs).toMatchObject({ open: false, terminal: true });
+    const refreshed = played.entries.find((entry) => entry.type === 'step.ended' && entry.data.verb === 'refresh');
+    const begun = played.entries.find((entry) => entry.type === 'step.started' && entry.data.verb === 'refresh');
+    expect((refreshed?.at ?? 0) - (begun?.at ?? 0)).toBeLessThan(5_000);
+  });
+
+  it('counts as gone before it is judged what the run leaves', async () => {
+    const covered = `  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+  - id: o
+    place: {type: stop_limit, market: BTC-USD, side: short, size: 0.01, trigger: 60000, price: 50000}
+  - amend: {order: o, price: 50010}
+  - wait: 3s
+on_error:
+  - close: BTC-USD
+`;
+    const kept = await play(covered, late(1), 'position: protected');
+    expect([kept.report.outcome, kept.books.orders.map(({ status }) => status)]).toEqual([
+      'succeeded',
+      ['closed', 'open'],
+    ]);
+    const bare = await play(covered, cancelled('BTC-USD@1002'), 'position: protected');
+    expect(bare.report.error).toMatchObject({ kind: 'unprotected_position' });
+    expect(bare.entries.some((entry) => entry.type === 'step.ended' && entry.data.verb === 'close')).toBe(true);
+  });
 });

@@ -158,6 +158,22 @@ describe('the readings of an order that lacks something', () => {
     ]);
   });
 
+  it('are of the record where an end is shown that may be an instant of an amend', () => {
+    const amended = fold(opened(), { type: 'AMEND', at: T0, price: '101' }, { type: 'AMEND_ACK', at: T0 });
+    const applied: OrderEvent = { type: 'P_OPEN', at: T0, sentAt: T0, record: record('open', { price: '101' }) };
+    const shown = (sentAt: number): OrderEvent => ({
+      type: 'P_CANCELED',
+      at: sentAt,
+      sentAt,
+      record: record('canceled'),
+    });
+    const doubted = fold(amended, applied, shown(T0 + 100));
+    expect([doubted.state, findMissing(doubted)]).toEqual(['open', 'record']);
+    expect(findMissing(fold(doubted, { ...applied, at: T0 + 200, sentAt: T0 + 190 }))).toBeUndefined();
+    const ended = fold(doubted, shown(T0 + 2_100));
+    expect([ended.state, findMissing(ended)]).toEqual(['canceled', undefined]);
+  });
+
   it('go on at 1, 2, 4 and every 5 s, the last when the window is over', () => {
     const world: World = {
       sizes: [2],

@@ -93,6 +93,17 @@ it.each([1108, 1_740_002_078])('a wait for an order in `finally` halts: drawn %i
   expect(ends.map(({ data }) => data)).toContainEqual(expect.objectContaining({ verb: 'wait_for', outcome: 'halted' }));
 });
 
+it.each([1_740_000_342])(
+  'a late page shows an amended order as cancelled, and it works on: drawn %i',
+  async (drawn) => {
+    const happened = await simulate({ drawn });
+    expect(await breachesOf(happened)).toEqual([]);
+    const orders = happened.runs.flatMap(({ tracker }) => tracker.orders());
+    const order = orders.find(({ snapshot }) => snapshot.context.venueId === 'BTC-USD@1024');
+    expect([order?.snapshot.state, order?.snapshot.context.amend?.outcome]).toEqual(['open', 'applied']);
+  },
+);
+
 describe('another program', () => {
   it.each([
     [9, 'POST /cancel_all_after'],

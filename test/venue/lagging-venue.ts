@@ -312,7 +312,7 @@ class Life {
         truth.price === requestedPrice && (requestedSize === undefined || truth.initial_size === requestedSize);
       if (alarm === 'AmendLost' && applied) this.fail('calls an amend lost that was applied');
     }
-    const ended = to === 'canceled' && (from === 'amending' || from === 'canceling');
+    const ended = to === 'canceled' && ['open', 'amending', 'canceling'].includes(from);
     if (ended && !ENDED.has(truth.status)) this.fail(`calls ${from} canceled, the venue says ${truth.status}`);
   }
 

@@ -132,6 +132,7 @@ describe('absence', () => {
 describe('an amend', () => {
   // Of the sample: sent at 40 ms, answered at 50 ms, to price 101.
   const amending = orderIn('amending');
+  const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
 
   cell('amending', 'P_OPEN', 'applied when the requested terms are there, at once', () => {
     const step = life([read('P_OPEN', 60, AMENDED)], amending);
@@ -183,7 +184,6 @@ describe('an amend', () => {
   });
   it('is over when refused, and a late acknowledgement makes it open again', () => {
     expect(end([eventOf('AMEND_REFUSED', 60)], amending)).toEqual(['open', 'moved', []]);
-    const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
     const again = life([eventOf('AMEND_ACK', 300)], applied).snapshot;
     expect(again.state).toBe('amending');
     expect(end([read('P_OPEN', 310, AMENDED)], again)[0]).toBe('open');
@@ -201,7 +201,6 @@ describe('an amend', () => {
     },
   );
   it('does not make older terms look like a change from outside', () => {
-    const applied = life([read('P_OPEN', 60, AMENDED)], amending).snapshot;
     const late = life([read('P_OPEN', 3_069)], applied);
     expect([late.alarms, late.snapshot.context.price, late.snapshot.context.lastRecord?.price]).toEqual([
       [],
@@ -237,6 +236,42 @@ describe('an amend', () => {
   it('that shows the order working in between clears the suspicion', () => {
     const events = [read('P_CANCELED', 100), read('P_OPEN', 900), read('P_CANCELED', 2_100)];
     expect(end(events, amending)).toEqual(['amending', 'updated', []]);
+  });
+  cell('open', 'P_CANCELED', 'the same within 20 s of an amend that was not refused, else final at once', () => {
+    expect(end([read('P_CANCELED', 100)], orderIn('open'))).toEqual(['canceled', 'moved', []]);
+    expect(end([read('P_CANCELED', 20_050)], applied)).toEqual(['open', 'updated', []]);
+    expect(end([read('P_CANCELED', 20_051)], applied)).toEqual(['canceled', 'moved', []]);
+    expect(end([read('P_CANCELED', 100), read('P_CANCELED', 2_099)], applied)).toEqual(['open', 'updated', []]);
+    expect(end([read('P_CANCELED', 100), read('P_CANCELED', 2_100)], applied)).toEqual(['canceled', 'moved', []]);
+    const between = read('P_OPEN', 900, AMENDED);
+    expect(end([read('P_CANCELED', 100), between, read('P_CANCELED', 2_100)], applied)).toEqual([
+      'open',
+      'updated',
+      [],
+    ]);
+  });
+  it('that was refused has no such instant, and hides none of one before it', () => {
+    const refused = [eventOf('AMEND', 1_000), eventOf('AMEND_REFUSED', 1_010)];
+    expect(end([...refused, read('P_CANCELED', 1_100)], orderIn('open'))).toEqual(['canceled', 'moved', []]);
+    expect(end([...refused, read('P_CANCELED', 1_100)], applied)).toEqual(['open', 'updated', []]);
+  });
+  it('is not ended by what was seen before it', () => {
+    const again = [read('P_CANCELED', 100), eventOf('AMEND', 2_000), eventOf('AMEND_ACK', 2_010)];
+    expect(end([...again, read('P_CANCELED', 2_100)], applied)).toEqual(['amending', 'updated', []]);
+  });
+  it('seen before the answer to it counts from what showed it', () => {
+    const early = life([eventOf('AMEND', 40), read('P_OPEN', 45, AMENDED)], orderIn('open')).snapshot;
+    expect([early.state, end([read('P_CANCELED', 100)], early)[0]]).toEqual(['open', 'open']);
+  });
+  it('of another program that a record shows is one as well', () => {
+    const others = life([read('P_AMENDING', 500), read('P_OPEN', 600, { price: '77' })], orderIn('open')).snapshot;
+    expect(end([read('P_CANCELED', 700)], others)).toEqual(['open', 'updated', []]);
+  });
+  it('leaves the terms and the status that were believed until the end is', () => {
+    const doubted = life([read('P_CANCELED', 100, { price: '100' })], applied).snapshot.context;
+    expect([doubted.price, doubted.lastRecord?.price, doubted.lastRecord?.status]).toEqual(['101', '101', 'open']);
+    const filled = life([read('P_CANCELED', 100, { total_filled_size: '4' })], applied).snapshot.context;
+    expect([filled.recordFilled, filled.remaining]).toEqual(['4', '6']);
   });
   cell('amending', 'P_REJECTED', 'the same', () => {
     expect(end([read('P_REJECTED', 100), read('P_REJECTED', 2_099)], amending)).toEqual(['amending', 'updated', []]);

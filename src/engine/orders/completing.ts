@@ -4,7 +4,8 @@
  */
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import { COMPLETED_TOGETHER, COMPLETION_EVERY_MS, POLL_MS } from '../../venue/order/polling.ts';
+import { isEndDoubted } from '../../venue/order/guards.ts';
+import { COMPLETED_TOGETHER, COMPLETION_EVERY_MS, POLL_MS, SECOND_LOOK_WITHIN_MS } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
@@ -130,6 +131,17 @@ export class Completing {
       haltUnrecorded(outcome, step);
     }
     this.watch.check();
+    await this.lookAgain(orders);
+  }
+
+  /** Reads orders again that may be shown as cancelled for an instant alone: what a run leaves is judged by the second look. */
+  private async lookAgain(orders: readonly TrackedOrder[]): Promise<void> {
+    const isDoubted = ({ snapshot }: TrackedOrder) => isEndDoubted(snapshot);
+    const cancel = new Cancellation();
+    const looks = orders
+      .filter(isDoubted)
+      .map((order) => this.watch.waitWithin(SECOND_LOOK_WITHIN_MS, order, (each) => !isDoubted(each), { cancel }));
+    await Promise.all(looks);
   }
 
   /**

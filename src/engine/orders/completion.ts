@@ -5,6 +5,7 @@
 
 import { isPositionStop, type OrderSnapshot, TIMINGS } from '../../venue/order/context.ts';
 import { exceeds, isSameDecimal, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
+import { isEndDoubted } from '../../venue/order/guards.ts';
 import { isComplete, isFilledUnseen } from '../../venue/order/life.ts';
 import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
@@ -42,12 +43,12 @@ export type Completion =
   | { readonly kind: 'incomplete' };
 
 /**
- * What an order lacks; undefined where it is complete: its filled size is that of its record and of its fills alike, and a record
- * has shown its end.
+ * What an order lacks; undefined where it is complete: its filled size is that of its record and of its fills alike, a record has
+ * shown its end, and none shows one that is not believed yet.
  */
 export function findMissing(order: OrderSnapshot): Missing | undefined {
   if (isComplete(order)) return undefined;
-  if (isFilledUnseen(order)) return 'record';
+  if (isFilledUnseen(order) || isEndDoubted(order)) return 'record';
   const { filled, recordFilled, venueId } = order.context;
   // Fills that no record shows yet: an older record must not stand beside newer fills. Without an id no fills can be read.
   return exceeds(filled, recordFilled) || venueId === undefined ? 'record' : 'fills';

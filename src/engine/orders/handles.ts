@@ -8,7 +8,7 @@ import type { OrderFields } from '../../runbook/checked.ts';
 import { type JsonValue, type RecordValue, Time, toJson, type Value } from '../../runbook/values.ts';
 import { isPositionStop, type OrderSnapshot } from '../../venue/order/context.ts';
 import { computeAveragePrice, isZeroDecimal } from '../../venue/order/fills.ts';
-import { readOrderedSize } from '../../venue/order/guards.ts';
+import { isEndDoubted, readOrderedSize } from '../../venue/order/guards.ts';
 import { getExposure, isFilledUnseen } from '../../venue/order/life.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
@@ -152,6 +152,8 @@ export function describeMissing(order: Shown): string | undefined {
   if (missing === undefined) return undefined;
   const { filled, recordFilled, venueId } = order.snapshot.context;
   const name = venueId ?? order.intent.clientOrderId;
+  if (isEndDoubted(order.snapshot))
+    return `order ${name} was shown as cancelled soon after it was amended, and whether it works still was not read again`;
   return isFilledUnseen(order.snapshot)
     ? `order ${name} has ended (${order.snapshot.state}), and no record shows how much of it was filled; ${filled} is in the fills that were read`
     : `the fills of order ${name} that were read add up to ${filled}, its record shows ${recordFilled}`;

@@ -54,8 +54,9 @@ export function want(draft: Draft, wanted: OrderWant): void {
 export function enter(draft: Draft, event: OrderEvent): void {
   const { order, from, to } = draft;
   order.since = event.at;
+  // What was seen before an amend says nothing of the instant of this one.
+  if (isTerminal(to) || to === 'amending') order.phantom = undefined;
   if (isTerminal(to)) {
-    order.phantom = undefined;
     order.terminalAt = event.at;
   } else if (isTerminal(from)) {
     order.terminalAt = undefined;

@@ -178,6 +178,8 @@ export interface OrderContext {
   readonly remaining: DecimalString;
   readonly overfilled: boolean;
   readonly amend?: Amend | undefined;
+  /** When the last amend that the venue did not refuse was resolved: behind it a `canceled` may be only an instant. */
+  readonly amendedAt?: number | undefined;
   readonly cancel?: Cancel | undefined;
   /** When a record of the order was first read. */
   readonly confirmedAt?: number | undefined;

@@ -12,6 +12,7 @@ import {
   type Observation,
   type OrderContext,
   type OrderEvent,
+  type OrderSnapshot,
   TIMINGS,
 } from './context.ts';
 import { isSameDecimal } from './fills.ts';
@@ -53,9 +54,9 @@ export const GUARDS = {
   /** The end seen around an amend is still shown by a read that was sent later. */
   phantomConfirmed: ({ phantom }, event) => isObservation(event) && phantomHolds(phantom, event),
 
-  /** `canceled` after a cancel of ours is final, unless a recent amend may show it only for an instant. */
+  /** `canceled` is final, unless a recent amend may show it only for an instant. */
   cancelConfirmed: (context, event) =>
-    isObservation(event) && (!wasAmendedLately(context.amend, event.sentAt) || phantomHolds(context.phantom, event)),
+    isObservation(event) && (!wasAmendedLately(context, event.sentAt) || phantomHolds(context.phantom, event)),
 
   /** The read was sent before every replica could have had the terminal status. */
   sentBeforeEnd: ({ terminalAt }, event) =>
@@ -128,6 +129,11 @@ export function readOrderedSize(known: DecimalString, record: OrderRecord): Deci
   return showsSize(known, record) ? known : record.initial_size;
 }
 
+/** Whether a record shows an open order as ended that is not believed yet: another read decides. */
+export function isEndDoubted({ state, context }: OrderSnapshot): boolean {
+  return state === 'open' && context.phantom !== undefined;
+}
+
 /** Whether a record belongs to another order: two orders with one client order id (ARCHITECTURE.md, I1). */
 export function isForeign(context: OrderContext, event: OrderEvent): boolean {
   if (context.venueId === undefined) return false;
@@ -149,7 +155,7 @@ function phantomHolds(phantom: OrderContext['phantom'], event: Observation): boo
   return event.sentAt >= Math.max(firstReadSentAt + TIMINGS.phantomMs, firstReadAt + TIMINGS.phantomAnswerMs);
 }
 
-function wasAmendedLately(amend: Amend | undefined, sentAt: number): boolean {
-  if (amend === undefined) return false;
-  return amend.resolvedAt === undefined || sentAt - amend.resolvedAt <= TIMINGS.phantomWindowMs;
+function wasAmendedLately({ amend, amendedAt }: OrderContext, sentAt: number): boolean {
+  if (amend !== undefined && amend.resolvedAt === undefined) return true;
+  return amendedAt !== undefined && sentAt - amendedAt <= TIMINGS.phantomWindowMs;
 }

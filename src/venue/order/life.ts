@@ -13,7 +13,7 @@ import {
   type OrderStep,
 } from './context.ts';
 import { computeShortfall, isSameDecimal, isZeroDecimal, pickLarger } from './fills.ts';
-import { GUARDS, isForeign } from './guards.ts';
+import { GUARDS, isEndDoubted, isForeign } from './guards.ts';
 import { isWorking, type OrderState } from './states.ts';
 import { type Outcome, TRANSITIONS } from './transitions.ts';
 import { applyEvent } from './updates.ts';
@@ -30,7 +30,8 @@ export function isFilledUnseen({ state, context }: OrderSnapshot): boolean {
 
 /** Whether nothing more is to be read of what filled so far: a record has shown how an order ended, and the same as the fills. */
 export function isComplete(order: OrderSnapshot): boolean {
-  return !isFilledUnseen(order) && isSameDecimal(order.context.filled, order.context.recordFilled);
+  if (isFilledUnseen(order) || isEndDoubted(order)) return false;
+  return isSameDecimal(order.context.filled, order.context.recordFilled);
 }
 
 /**

@@ -10,6 +10,8 @@ export const POLL_MS = 2000;
 export const CONFIRM_WITHIN_MS = 60_000;
 /** How long the terms of an amended order may stay unknown before a person has to look, ms. */
 export const AMEND_WITHIN_MS = 240_000;
+/** How long a second look at an order is awaited that was shown as cancelled soon after an amend, ms: two readings more than it needs. */
+export const SECOND_LOOK_WITHIN_MS = TIMINGS.phantomMs + 2 * POLL_MS;
 /** Pauses before a read or an idempotent request is repeated, ms. */
 export const REPEAT_DELAYS_MS = [250, 500, 1000, 2000, 4000] as const;
 

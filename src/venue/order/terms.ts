@@ -43,6 +43,7 @@ export function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { 
 export function resolveAmend(order: Writable<OrderContext>, at: number, req: Amend['req']): void {
   const known: Amend = order.amend ?? { old: { price: order.price, size: order.size }, req, sentAt: at, oldReads: 0 };
   order.amend = { ...known, resolvedAt: at, oldReads: 0, oldReadSentAt: undefined, outcome: undefined };
+  order.amendedAt = at;
 }
 
 /** Reads the terms of a working record: an amend's result, another program's change, or older terms in a late read. */
@@ -64,6 +65,7 @@ export function takeTerms(draft: Draft, event: Observation, first: boolean): 'ta
     const outcome = decideAmendOutcome(amend, event, from);
     if (outcome === undefined) return 'outdated';
     order.amend = { ...amend, outcome, resolvedAt: amend.resolvedAt ?? event.at };
+    order.amendedAt = order.amend.resolvedAt;
     if (outcome === 'lost') raise(draft, 'AmendLost', describeTerms(amend, record));
     if (amend.req === undefined) noteExternalChange(draft, record);
     adoptTerms(order, record, event.at);
@@ -144,6 +146,7 @@ export function noteAmending(order: Writable<OrderContext>, event: Observation):
   order.amend = lately
     ? { ...amend, outcome: undefined, oldReads: 0, oldReadSentAt: undefined }
     : { old, sentAt: event.sentAt, resolvedAt: event.at, oldReads: 0 };
+  order.amendedAt = order.amend.resolvedAt;
 }
 
 export function toTerms({ price, size }: { price?: string | undefined; size?: string | undefined }): {

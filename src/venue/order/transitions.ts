@@ -100,8 +100,8 @@ const ROWS = {
   P_CANCELING:       [cancelingIfRefused,  canceling,   canceling,           canceling,   canceling,         canceling,           _,                   stale,            stale,           stale,           canceling,   contradicts, _],
   // Terminal records are admissible at once. `closed` outranks `canceled` and `rejected`: the fill that closed the order shows last.
   P_CLOSED:          [closedIfRefused,     closed,      closed,              closed,      closed,            closed,              closed,              _,                closed,          closed,          closed,      contradicts, closed],
-  // Around an amend the venue may show `canceled` for an instant (surprise 4): there it must be seen twice.
-  P_CANCELED:        [canceledIfRefused,   canceled,    canceled,            canceled,    canceled,          canceledIfSeenTwice, canceledIfConfirmed, contradicts,      _,               contradicts,     canceled,    contradicts, canceled],
+  // Around an amend the venue may show `canceled` for an instant (surprise 4), and a late read shows it behind the new terms: there it must be seen twice.
+  P_CANCELED:        [canceledIfRefused,   canceled,    canceled,            canceled,    canceledIfConfirmed, canceledIfSeenTwice, canceledIfConfirmed, contradicts,      _,               contradicts,     canceled,    contradicts, canceled],
   P_REJECTED:        [rejectedIfRefused,   rejected,    rejected,            rejected,    rejected,          rejectedIfSeenTwice, rejected,            contradicts,      contradicts,     _,               rejected,    contradicts, rejected],
   // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (fault-matrix.md, row 56).
   P_UNKNOWN_STATUS:         [contradicts,         contradicts, contradicts,         contradicts, contradicts,       contradicts,         contradicts,         contradicts,      contradicts,     contradicts,     contradicts, contradicts, contradicts],

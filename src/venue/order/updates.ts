@@ -8,6 +8,7 @@ import { begin, type Change, type Draft, enter, NOTHING, raise, toChange, type W
 import { type CancelCause, isPositionStop, type Observation, type OrderContext, type OrderEvent } from './context.ts';
 import { bookFillOfOrder, settleFills, takeFilled } from './filled.ts';
 import { isSameDecimal, isZeroDecimal } from './fills.ts';
+import { isEndDoubted } from './guards.ts';
 import { isTerminal, type OrderState } from './states.ts';
 import {
   adoptTerms,
@@ -231,7 +232,8 @@ function observe(draft: Draft, event: Observation): void {
   order.unknownStatus = undefined;
   if (record.reason !== '') order.reason = record.reason;
   watchPhantom(draft, event);
-  const outdated = event.type === 'P_OPEN' && takeTerms(draft, event, first) === 'outdated';
+  const isOlder = event.type === 'P_OPEN' && takeTerms(draft, event, first) === 'outdated';
+  const outdated = isOlder || isEndDoubted({ state: to, context: order });
   if (first && event.type !== 'P_OPEN') adoptTerms(order, record, undefined);
   else if (isTerminal(to)) settleTerms(order, record);
   if (event.type === 'P_AMENDING') noteAmending(order, event);
@@ -263,7 +265,7 @@ function watchPhantom({ order, from, to }: Draft, event: Observation): void {
     if (!ending) order.phantom = undefined;
     return;
   }
-  if (from !== 'amending' && from !== 'canceling') return;
+  if (isTerminal(from)) return;
   if (order.phantom?.status !== event.type)
     order.phantom = { status: event.type, firstReadSentAt: event.sentAt, firstReadAt: event.at };
 }
