@@ -735,6 +735,17 @@ export const FAULT_ROWS: readonly FaultRow[] = [
       ['test/engine/watch.test.ts', 'through a market proves an absence only to its end, with every row read'],
     ],
   },
+  {
+    fault: 'an amended order is shown as canceled for an instant, or by a late page behind its new terms',
+    handled: 'it counts as working until a second read says the same; the step and the end of the run take it',
+    covers: [
+      ['test/venue/amended-canceled.test.ts', 'a record of canceled: %s'],
+      ['test/engine/amends.test.ts', 'works on where a later one shows it: after %i'],
+      ['test/engine/amends.test.ts', 'counts as gone before it is judged what the run leaves'],
+      ['test/simulation/cases.test.ts', 'a late page shows an amended order as cancelled, and it works on: drawn %i'],
+      SEEDS,
+    ],
+  },
 ];
 
 /** The page docs/fault-matrix.md: this matrix, and where each invariant is checked. */
