@@ -614,9 +614,11 @@ class Path {
     if (own?.type !== 'step.ended' || own.data.outcome !== 'succeeded' || own.data.error !== undefined) return false;
     const isNext = (each: JournalRecord) => goesOn(each) && !this.isBeside(each.path, own.path);
     const next = this.records.slice(this.records.indexOf(own) + 1).find(isNext);
-    if (next === undefined) return this.caller?.stops() === true;
-    // In a clean-up it leads on as the last step does.
+    // In a clean-up it leads on as the last step does. A called runbook ends its own without a move of the run.
     const isCleanUp = !step.startsWith('steps/');
+    const endsCalled = this.caller !== undefined && next?.step.split('/')[0] !== step.split('/')[0];
+    if (isCleanUp && endsCalled) return true;
+    if (next === undefined) return this.caller?.stops() === true;
     return next.type === 'run.moved' && (isCleanUp ? PHASE_OF[next.data.from] !== undefined : isStop(next.data.event));
   }
 

@@ -152,6 +152,49 @@ steps:
   });
 });
 
+describe('a called runbook that fails, and stops its own clean-up', () => {
+  const play = async (stopping: string) => {
+    const inner = `runbook: inner
+dsl: 1
+vars: {n: {type: integer, init: 0}}
+steps:
+  - assert: n > 0
+on_error:
+  - parallel: {branches: {a: [${stopping}], b: [{wait: 1s}]}, join: any}
+  - {id: handled, wait: 1s}
+finally:
+  - parallel: {branches: {a: [${stopping}], b: [{wait: 1s}]}, join: any}
+  - {id: last, wait: 1s}
+`;
+    const outer = 'runbook: case\ndsl: 1\nsteps:\n  - call: {runbook: inner, with: {}}\n';
+    const loaded = loadedFrom({ file: 'case.yaml', text: outer }, () => ({ file: 'inner.yaml', text: inner }));
+    const { entries } = await perform({ loaded, inputs: {}, config: {} });
+    const ids = entries.flatMap((entry) =>
+      entry.type === 'step.ended' && entry.data.id !== undefined ? [entry.data.id] : [],
+    );
+    return { runbook: loaded.runbook, entries, ids };
+  };
+
+  it('is a path: drawn 1760007824', async () => {
+    const { runbook, entries, ids } = await play('{stop: {outcome: enough}}');
+    expect(ids).toEqual([]);
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+  });
+
+  it('does all of it where nothing stops', async () => {
+    const { runbook, entries, ids } = await play('{set: {n: 0}}');
+    expect(ids).toEqual(['handled', 'last']);
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+    for (const id of ids)
+      expect(
+        findDeparture(
+          runbook,
+          entries.filter(({ step }) => !step.endsWith(`/${id}`)),
+        ),
+      ).toBeDefined();
+  });
+});
+
 describe('a called runbook whose time is over while one of its steps fails', async () => {
   const inner = `runbook: inner
 dsl: 1

@@ -70,6 +70,13 @@ it.each([901_748])(
   },
 );
 
+it.each([1_760_007_824])('a called runbook that fails stops its own clean-up: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  const stopped = happened.entries.filter((entry) => entry.type === 'step.ended' && entry.data.verb === 'stop');
+  expect(stopped.map(({ step }) => step.includes('/finally/'))).toEqual([true]);
+});
+
 it.each([1_730_003_102])('an item that stops its run in a loop lets the others go on: drawn %i', async (drawn) => {
   const happened = await simulate({ drawn });
   expect(await breachesOf(happened)).toEqual([]);
