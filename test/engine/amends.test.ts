@@ -269,7 +269,7 @@ describe('an amended order that a reading shows as cancelled', () => {
   });
 
   it('works on where the run ends on it', async () => {
-    const played = await play(`${AMENDED}  - wait: 3s\n`, late(1));
+    const played = await play(`${AMENDED}  - wait: 2100ms\n`, late(1));
     expect(played.report.outcome).toBe('succeeded');
     expect([listEnds(played), played.report.orders.map(({ state }) => state)]).toEqual([[], ['open']]);
   });
@@ -287,7 +287,7 @@ describe('an amended order that a reading shows as cancelled', () => {
   - id: o
     place: {type: stop_limit, market: BTC-USD, side: short, size: 0.01, trigger: 60000, price: 50000}
   - amend: {order: o, price: 50010}
-  - wait: 3s
+  - wait: 2100ms
 on_error:
   - close: BTC-USD
 `;

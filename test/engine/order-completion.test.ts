@@ -170,7 +170,7 @@ describe('the readings of an order that lacks something', () => {
     const doubted = fold(amended, applied, shown(T0 + 100));
     expect([doubted.state, findMissing(doubted)]).toEqual(['open', 'record']);
     expect(findMissing(fold(doubted, { ...applied, at: T0 + 200, sentAt: T0 + 190 }))).toBeUndefined();
-    const ended = fold(doubted, shown(T0 + 2_100));
+    const ended = fold(doubted, shown(T0 + 2_600));
     expect([ended.state, findMissing(ended)]).toEqual(['canceled', undefined]);
   });
 

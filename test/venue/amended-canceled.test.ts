@@ -30,18 +30,26 @@ it.each<[string, [number, number][], string]>([
     'amending',
   ],
   [
-    'a second one two seconds behind it',
+    'a second one that may be as old as the first',
     [
       [500, 510],
-      [2_500, 2_510],
+      [4_509, 4_520],
+    ],
+    'amending',
+  ],
+  [
+    'a second one that cannot be',
+    [
+      [500, 510],
+      [4_510, 4_520],
     ],
     'canceled',
   ],
   [
-    'a second one just behind an answer that took long: the first may have been shown at its very end',
+    'a second one behind an answer that took long: the first may have been shown at its very end',
     [
       [500, 2_200],
-      [2_700, 2_710],
+      [6_199, 6_210],
     ],
     'amending',
   ],
@@ -49,7 +57,7 @@ it.each<[string, [number, number][], string]>([
     'a second one well behind such an answer',
     [
       [500, 2_200],
-      [3_700, 3_710],
+      [6_200, 6_210],
     ],
     'canceled',
   ],

@@ -25,7 +25,7 @@ const START = 1_750_000_000_000;
 const ENDED = new Set(['closed', 'canceled', 'rejected']);
 const SIZE = '10';
 /** How far a read may be behind: less than the lag that the table allows for. */
-const MOST_LAG = 1_500;
+const MOST_LAG = 2_400;
 const LIFE_MS = 900_000;
 
 export interface Verdict {
@@ -175,7 +175,7 @@ class VenueOrder {
         return;
       }
       // A fill that was under way may still be booked behind a cancel.
-      if (!failed && this.random() < 0.1 && this.record.size !== '0') {
+      if (!failed && this.random() < 0.3 && this.record.size !== '0') {
         this.time.in(this.random() * 3_000, () => this.fill(Decimal.min(this.record.size, '0.5')));
       }
     });
@@ -195,7 +195,7 @@ class VenueOrder {
       if (this.random() < 0.3) {
         // For an instant it looks cancelled (venue-notes.md, surprise 4).
         this.write({ status: 'canceled' });
-        this.time.in(this.random() * 400, settle);
+        this.time.in(this.random() * 1_400, settle);
       } else settle();
     });
   }

@@ -13,11 +13,12 @@ export const TIMINGS = {
   amendLagMs: 3_000,
   /** This many later reads with the old terms make an amend lost: a single one may come from a replica that hangs. */
   amendLostReads: 2,
-  /** A `canceled` around an amend must still be there so much later: the venue may show it for an instant (venue-notes.md, surprise 4). */
-  phantomMs: 2_000,
-  /** And so much later than the answer that showed it first: one that took long may have shown it at any instant until then. */
-  phantomAnswerMs: 1_500,
-  /** For this long after an amend a `canceled` may be only that instant. */
+  /**
+   * A `canceled` around an amend must still be shown by a read sent so long after the answer that showed it first: the venue may show
+   * it for an instant (venue-notes.md, surprise 4), of 1.5 s at most, and a read of behind it may be as old as the read lag.
+   */
+  phantomMs: 4_000,
+  /** For this long after an amend whose new terms were not shown a `canceled` may be only that instant. */
   phantomWindowMs: 20_000,
   /** A read may be this much older than one that was answered before it. */
   readLagMs: 2_500,
@@ -178,17 +179,19 @@ export interface OrderContext {
   readonly remaining: DecimalString;
   readonly overfilled: boolean;
   readonly amend?: Amend | undefined;
-  /** When the last amend that the venue did not refuse was resolved: behind it a `canceled` may be only an instant. */
-  readonly amendedAt?: number | undefined;
+  /**
+   * The instant in which the venue may show it as canceled, of the last amend that was not refused: `since` that was resolved, and
+   * over when a record showed the new terms (`overAt`), where nothing else explains them.
+   */
+  readonly instant?: { readonly since: number; readonly overAt?: number | undefined } | undefined;
   readonly cancel?: Cancel | undefined;
   /** When a record of the order was first read. */
   readonly confirmedAt?: number | undefined;
   /** When the terminal status was known. */
   readonly terminalAt?: number | undefined;
   readonly absence: Absence;
-  readonly phantom?:
-    | { readonly status: string; readonly firstReadSentAt: number; readonly firstReadAt: number }
-    | undefined;
+  /** An end that is not believed yet: its record's event, and when the answer came that showed it first. */
+  readonly phantom?: { readonly status: string; readonly at: number } | undefined;
   /** The late-fill grace is over. */
   readonly settled: boolean;
   readonly lastRecord?: OrderRecord | undefined;

@@ -56,7 +56,7 @@ export const GUARDS = {
 
   /** `canceled` is final, unless a recent amend may show it only for an instant. */
   cancelConfirmed: (context, event) =>
-    isObservation(event) && (!wasAmendedLately(context, event.sentAt) || phantomHolds(context.phantom, event)),
+    isObservation(event) && (!mayShowInstant(context, event.sentAt) || phantomHolds(context.phantom, event)),
 
   /** The read was sent before every replica could have had the terminal status. */
   sentBeforeEnd: ({ terminalAt }, event) =>
@@ -90,6 +90,16 @@ export function isObservation(event: OrderEvent): event is Observation {
 /** Whether a record shows the terms an amend asked for. */
 export function showsRequested(amend: Amend, record: OrderRecord): boolean {
   return amend.req !== undefined && showsTerms(amend.req, record);
+}
+
+/**
+ * Whether a record shows that an amend has taken effect: its terms are there, were not there before, and are no older ones of a read
+ * that was sent soon after the last change.
+ */
+export function provesAmend(amend: Amend, { lastRecord, termsSince }: OrderContext, event: Observation): boolean {
+  const isOld = lastRecord !== undefined && showsRequested(amend, lastRecord);
+  const isLate = termsSince !== undefined && event.sentAt < termsSince + TIMINGS.readLagMs;
+  return !isOld && !isLate && showsRequested(amend, event.record);
 }
 
 /** Whether a read shows the old terms although it was sent so late after the amend that they should have changed; each read once. */
@@ -150,12 +160,13 @@ function showsTerms(terms: { price?: string | undefined; size?: string | undefin
 }
 
 function phantomHolds(phantom: OrderContext['phantom'], event: Observation): boolean {
-  if (phantom?.status !== event.type) return false;
-  const { firstReadSentAt, firstReadAt } = phantom;
-  return event.sentAt >= Math.max(firstReadSentAt + TIMINGS.phantomMs, firstReadAt + TIMINGS.phantomAnswerMs);
+  return phantom?.status === event.type && event.sentAt >= phantom.at + TIMINGS.phantomMs;
 }
 
-function wasAmendedLately({ amend, amendedAt }: OrderContext, sentAt: number): boolean {
+/** Whether a read that was sent then may show the instant of an amend: it may go on, or the read may be older than its end. */
+function mayShowInstant({ amend, instant }: OrderContext, sentAt: number): boolean {
   if (amend !== undefined && amend.resolvedAt === undefined) return true;
-  return amendedAt !== undefined && sentAt - amendedAt <= TIMINGS.phantomWindowMs;
+  if (instant === undefined) return false;
+  const { since, overAt } = instant;
+  return overAt === undefined ? sentAt <= since + TIMINGS.phantomWindowMs : sentAt < overAt + TIMINGS.readLagMs;
 }

@@ -15,7 +15,7 @@ import {
   TIMINGS,
 } from './context.ts';
 import { isSameDecimal, pickLarger } from './fills.ts';
-import { isLateOldRead, readOrderedSize, showsOtherTerms, showsRequested } from './guards.ts';
+import { isLateOldRead, provesAmend, readOrderedSize, showsOtherTerms, showsRequested } from './guards.ts';
 import type { OrderState } from './states.ts';
 
 export function reviseDraft(
@@ -43,7 +43,7 @@ export function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { 
 export function resolveAmend(order: Writable<OrderContext>, at: number, req: Amend['req']): void {
   const known: Amend = order.amend ?? { old: { price: order.price, size: order.size }, req, sentAt: at, oldReads: 0 };
   order.amend = { ...known, resolvedAt: at, oldReads: 0, oldReadSentAt: undefined, outcome: undefined };
-  order.amendedAt = at;
+  order.instant = { since: at };
 }
 
 /** Reads the terms of a working record: an amend's result, another program's change, or older terms in a late read. */
@@ -64,8 +64,9 @@ export function takeTerms(draft: Draft, event: Observation, first: boolean): 'ta
   if (amend !== undefined && amend.outcome === undefined) {
     const outcome = decideAmendOutcome(amend, event, from);
     if (outcome === undefined) return 'outdated';
-    order.amend = { ...amend, outcome, resolvedAt: amend.resolvedAt ?? event.at };
-    order.amendedAt = order.amend.resolvedAt;
+    const resolvedAt = amend.resolvedAt ?? event.at;
+    order.amend = { ...amend, outcome, resolvedAt };
+    order.instant = { since: resolvedAt, ...(provesAmend(amend, order, event) ? { overAt: event.at } : {}) };
     if (outcome === 'lost') raise(draft, 'AmendLost', describeTerms(amend, record));
     if (amend.req === undefined) noteExternalChange(draft, record);
     adoptTerms(order, record, event.at);
@@ -146,7 +147,7 @@ export function noteAmending(order: Writable<OrderContext>, event: Observation):
   order.amend = lately
     ? { ...amend, outcome: undefined, oldReads: 0, oldReadSentAt: undefined }
     : { old, sentAt: event.sentAt, resolvedAt: event.at, oldReads: 0 };
-  order.amendedAt = order.amend.resolvedAt;
+  order.instant = { since: event.at };
 }
 
 export function toTerms({ price, size }: { price?: string | undefined; size?: string | undefined }): {

@@ -266,6 +266,5 @@ function watchPhantom({ order, from, to }: Draft, event: Observation): void {
     return;
   }
   if (isTerminal(from)) return;
-  if (order.phantom?.status !== event.type)
-    order.phantom = { status: event.type, firstReadSentAt: event.sentAt, firstReadAt: event.at };
+  if (order.phantom?.status !== event.type) order.phantom = { status: event.type, at: event.at };
 }
