@@ -345,12 +345,15 @@ describe('a cancel', () => {
     expect(end([read('P_CANCELED', 60)], canceling)).toEqual(['canceled', 'moved', []]);
     const amended = life([eventOf('CANCEL', 100), eventOf('CANCEL_ACK', 110)], orderIn('amending')).snapshot;
     expect(end([read('P_CANCELED', 20_050)], amended)).toEqual(['canceling', 'updated', []]);
-    expect(end([read('P_CANCELED', 15_000), read('P_CANCELED', 19_009)], amended)).toEqual([
+    expect(end([read('P_CANCELED', 17_000), read('P_CANCELED', 18_999)], amended)).toEqual([
       'canceling',
       'updated',
       [],
     ]);
-    expect(end([read('P_CANCELED', 15_000), read('P_CANCELED', 19_010)], amended)).toEqual(['canceled', 'moved', []]);
+    expect(end([read('P_CANCELED', 17_000), read('P_CANCELED', 19_000)], amended)).toEqual(['canceled', 'moved', []]);
+    const slow = eventOf('P_CANCELED', 18_000, 1_000);
+    expect(end([slow, read('P_CANCELED', 19_499)], amended)).toEqual(['canceling', 'updated', []]);
+    expect(end([slow, read('P_CANCELED', 19_500)], amended)).toEqual(['canceled', 'moved', []]);
     expect(end([read('P_CANCELED', 20_051)], amended)).toEqual(['canceled', 'moved', []]);
     const shown = [read('P_OPEN', 60, AMENDED), eventOf('CANCEL', 100), eventOf('CANCEL_ACK', 110)];
     expect(end([...shown, read('P_CANCELED', 2_569)], orderIn('amending'))).toEqual(['canceling', 'updated', []]);

@@ -18,6 +18,12 @@ export const TIMINGS = {
    * it for an instant (venue-notes.md, surprise 4), of 1.5 s at most, and a read of behind it may be as old as the read lag.
    */
   phantomMs: 4_000,
+  /**
+   * The same where a cancel was asked for, counted from when the first read was sent, and from its answer: an end is what is to be
+   * expected there, and an exit waits for it.
+   */
+  cancelPhantomMs: 2_000,
+  cancelPhantomAnswerMs: 1_500,
   /** For this long after an amend whose new terms were not shown a `canceled` may be only that instant. */
   phantomWindowMs: 20_000,
   /** A read may be this much older than one that was answered before it. */
@@ -190,8 +196,8 @@ export interface OrderContext {
   /** When the terminal status was known. */
   readonly terminalAt?: number | undefined;
   readonly absence: Absence;
-  /** An end that is not believed yet: its record's event, and when the answer came that showed it first. */
-  readonly phantom?: { readonly status: string; readonly at: number } | undefined;
+  /** An end that is not believed yet: its record's event, and when the read that showed it first was sent and answered. */
+  readonly phantom?: { readonly status: string; readonly sentAt: number; readonly at: number } | undefined;
   /** The late-fill grace is over. */
   readonly settled: boolean;
   readonly lastRecord?: OrderRecord | undefined;

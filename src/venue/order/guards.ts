@@ -55,8 +55,12 @@ export const GUARDS = {
   phantomConfirmed: ({ phantom }, event) => isObservation(event) && phantomHolds(phantom, event),
 
   /** `canceled` is final, unless a recent amend may show it only for an instant. */
-  cancelConfirmed: (context, event) =>
+  endConfirmed: (context, event) =>
     isObservation(event) && (!mayShowInstant(context, event.sentAt) || phantomHolds(context.phantom, event)),
+
+  /** The same after a cancel of ours. */
+  cancelConfirmed: (context, event) =>
+    isObservation(event) && (!mayShowInstant(context, event.sentAt) || cancelHolds(context.phantom, event)),
 
   /** The read was sent before every replica could have had the terminal status. */
   sentBeforeEnd: ({ terminalAt }, event) =>
@@ -161,6 +165,12 @@ function showsTerms(terms: { price?: string | undefined; size?: string | undefin
 
 function phantomHolds(phantom: OrderContext['phantom'], event: Observation): boolean {
   return phantom?.status === event.type && event.sentAt >= phantom.at + TIMINGS.phantomMs;
+}
+
+function cancelHolds(phantom: OrderContext['phantom'], event: Observation): boolean {
+  if (phantom?.status !== event.type) return false;
+  const { sentAt, at } = phantom;
+  return event.sentAt >= Math.max(sentAt + TIMINGS.cancelPhantomMs, at + TIMINGS.cancelPhantomAnswerMs);
 }
 
 /** Whether a read that was sent then may show the instant of an amend: it may go on, or the read may be older than its end. */

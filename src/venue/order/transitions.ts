@@ -37,6 +37,7 @@ const openUnlessOvertaken = split('cancelOvertaken', _, open);
 const canceledIfSeenTwice = split('phantomConfirmed', canceled, _);
 const rejectedIfSeenTwice = split('phantomConfirmed', rejected, _);
 const canceledIfConfirmed = split('cancelConfirmed', canceled, _);
+const canceledIfNoInstant = split('endConfirmed', canceled, _);
 const staleBeforeClose = split('sentBeforeClose', stale, contradicts);
 const openUnlessStale = split('sentBeforeEnd', stale, open);
 const processingIfRefused = split('refusedBefore', processing, contradicts);
@@ -101,7 +102,7 @@ const ROWS = {
   // Terminal records are admissible at once. `closed` outranks `canceled` and `rejected`: the fill that closed the order shows last.
   P_CLOSED:          [closedIfRefused,     closed,      closed,              closed,      closed,            closed,              closed,              _,                closed,          closed,          closed,      contradicts, closed],
   // Around an amend the venue may show `canceled` for an instant (surprise 4), and a late read shows it behind the new terms: there it must be seen twice.
-  P_CANCELED:        [canceledIfRefused,   canceled,    canceled,            canceled,    canceledIfConfirmed, canceledIfSeenTwice, canceledIfConfirmed, contradicts,      _,               contradicts,     canceled,    contradicts, canceled],
+  P_CANCELED:        [canceledIfRefused,   canceled,    canceled,            canceled,    canceledIfNoInstant, canceledIfSeenTwice, canceledIfConfirmed, contradicts,      _,               contradicts,     canceled,    contradicts, canceled],
   P_REJECTED:        [rejectedIfRefused,   rejected,    rejected,            rejected,    rejected,          rejectedIfSeenTwice, rejected,            contradicts,      contradicts,     _,               rejected,    contradicts, rejected],
   // An unknown status never crashes and never ends anything; reported once, and not counted towards quarantine (fault-matrix.md, row 56).
   P_UNKNOWN_STATUS:         [contradicts,         contradicts, contradicts,         contradicts, contradicts,       contradicts,         contradicts,         contradicts,      contradicts,     contradicts,     contradicts, contradicts, contradicts],

@@ -266,5 +266,5 @@ function watchPhantom({ order, from, to }: Draft, event: Observation): void {
     return;
   }
   if (isTerminal(from)) return;
-  if (order.phantom?.status !== event.type) order.phantom = { status: event.type, at: event.at };
+  if (order.phantom?.status !== event.type) order.phantom = { status: event.type, sentAt: event.sentAt, at: event.at };
 }
