@@ -4,6 +4,7 @@
  * unreadable, and no other.
  */
 import { decimal, parseDecimal } from '../base/decimal.ts';
+import { makePrintable } from '../base/printable.ts';
 import type { OrderTracker, TrackedOrder } from '../journal/orders.ts';
 import type { EndpointName, Params } from '../venue/catalogue.ts';
 import { isPositionStop } from '../venue/order/context.ts';
@@ -12,7 +13,7 @@ import type { CallOutcome, UnreadOrder, VenueCall } from '../venue/port.ts';
 import type { OrderRecord } from '../venue/records.ts';
 import type { UnreadRow } from '../venue/wire/answer.ts';
 
-type Orders = Pick<OrderTracker, 'get' | 'byId' | 'unfinished'>;
+type Orders = Pick<OrderTracker, 'get' | 'byId' | 'orders' | 'unfinished'>;
 
 export function judgeRows<E extends EndpointName>(
   call: VenueCall<E>,
@@ -42,17 +43,50 @@ export function judgeRows<E extends EndpointName>(
     return { ...outcome, ...(notes.length === 0 ? {} : { notes }), ...(foreign === 0 ? {} : { leftOut: foreign }) };
   }
   const rows = outcome.result as unknown as readonly OrderRecord[];
-  const kept = rows.filter(
-    ({ id, client_order_id: given }) => orders.byId(id) !== undefined || orders.get(given) !== undefined,
-  );
-  const leftOut = rows.length - kept.length + foreign;
+  const isOurs = ({ id, client_order_id: given }: OrderRecord) =>
+    orders.byId(id) !== undefined || orders.get(given) !== undefined;
+  const kept = rows.filter(isOurs);
+  // Of the list that is to prove an order absent.
+  const nameless = call.purpose === 'lookup' ? findNameless(rows, isOurs, orders) : [];
+  const unreadOwn = [...ours, ...nameless];
+  const leftOut = rows.length - kept.length - nameless.length + foreign;
   return {
     ...outcome,
     result: kept as unknown as typeof outcome.result,
     ...(notes.length === 0 ? {} : { notes }),
     ...(leftOut === 0 ? {} : { leftOut }),
-    ...(first === undefined ? {} : { unread: ours }),
+    ...(unreadOwn.length === 0 ? {} : { unread: unreadOwn }),
   };
+}
+
+/**
+ * The rows without a client order id, or with the beginning of one, that may be an order of ours whose id never arrived: a venue that
+ * drops or cuts client order ids shows ours so, and finds none by it. Taken for another program's, it would let the order be proven
+ * absent and be sent a second time. Where the venue has shown an order of the type with its client order id, it is another's.
+ */
+function findNameless(
+  rows: readonly OrderRecord[],
+  isOurs: (row: OrderRecord) => boolean,
+  orders: Orders,
+): readonly UnreadOrder[] {
+  const keepsNames = (type: string) => orders.orders().some((each) => each.intent.type === type && isShownByName(each));
+  const doubted = orders
+    .unfinished()
+    .filter(({ intent: { type }, snapshot }) => snapshot.context.venueId === undefined && !keepsNames(type));
+  if (doubted.length === 0) return [];
+  return rows.flatMap((row) => {
+    const { id: orderId, client_order_id: given, market_id, side, initial_size, price, order_type } = row;
+    const shown = { orderId, shows: { market_id, side, initial_size, price }, why: '' };
+    const mayBeOurs = (order: TrackedOrder) =>
+      order.intent.type === order_type && order.intent.clientOrderId.startsWith(given) && mayBe(shown, order);
+    if (isOurs(row) || !doubted.some(mayBeOurs)) return [];
+    const name = given === '' ? 'no client order id' : `the client order id ${makePrintable(given, 60)}`;
+    return [{ why: `order ${orderId} has its terms, and ${name}` }];
+  });
+}
+
+function isShownByName({ intent, snapshot }: TrackedOrder): boolean {
+  return snapshot.context.lastRecord?.client_order_id === intent.clientOrderId;
 }
 
 /** The order of ours that a row may be, as a list of one; empty where it cannot be ours. */

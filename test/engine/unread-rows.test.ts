@@ -97,6 +97,39 @@ describe('an order whose POST got no answer', () => {
     expect(arrived(performance)).toBe(1);
   });
 
+  it.each([
+    ['drops client order ids', () => ''],
+    ['cuts them', (name: unknown) => String(name).slice(0, 12)],
+  ])('is not called absent where the venue %s and lists an order of its terms', async (_, cut) => {
+    const performance = await performed(
+      RESENT,
+      (rows, params) =>
+        params['client_order_id'] === undefined
+          ? rows.map((row) => ({ ...row, client_order_id: cut(row['client_order_id']) }))
+          : [],
+      lost,
+    );
+    expect(performance.report.outcome).toBe('halted');
+    expect(arrived(performance)).toBe(1);
+  });
+
+  it.each([
+    ['of other terms', RESENT, '0.2'],
+    [
+      'of its terms, after the venue has shown another under its name',
+      `  - place: {type: limit, market: BTC-USD, side: long, size: 0.3, price: 60000}\n${RESENT}`,
+      '0.1',
+    ],
+  ])('is sent again where an order without a client order id is there %s', async (_, steps, size) => {
+    const resting = [{ market: 'BTC-USD', side: 'long', size, price: '60000', agoMs: 0 }] as const;
+    const performance = await performed(steps, (rows) => rows, {
+      ...CONFIG,
+      account: { resting },
+      faults: [{ on: 'POST /orders', when: { call: steps === RESENT ? 1 : 2 }, do: 'lost_before' }],
+    });
+    expect(performance.report.outcome).toBe('succeeded');
+  });
+
   it('is not called absent where no page of the market can be read', async () => {
     const performance = await performed(RESENT, (_, params) => (isPage(params) ? undefined : []), lost);
     expect(performance.report.outcome).toBe('halted');

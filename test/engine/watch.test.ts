@@ -118,7 +118,7 @@ describe('several orders of a market with more newer ones than a page holds', ()
 
   it('are looked for to the end of the list before one counts as absent', async () => {
     const { watch, asked } = crowded({ newer: 2500, open: [] });
-    expect(await watch.lookThroughMarket(orderOf('BTC-USD@1'), 'settle')).toBe(true);
+    expect(await watch.lookThroughMarket(orderOf('BTC-USD@1'), 'settle')).toBeUndefined();
     expect(asked).toEqual(['all 0', 'all 1', 'all 2']);
   });
 });
@@ -344,12 +344,13 @@ describe('what a reading gives', () => {
   it('through a market proves an absence only to its end, with every row read', async () => {
     const looked = async (answer: Parameters<typeof answering>[0]) => {
       const { watch, calls } = answering(answer);
-      return [await watch.lookThroughMarket(A, 'a'), calls.length, calls[0]?.class, calls[0]?.purpose];
+      const isProof = (await watch.lookThroughMarket(A, 'a')) === undefined;
+      return [isProof, calls.length, calls[0]?.class, calls[0]?.purpose];
     };
     expect(await looked(() => rows('BTC-USD@9'))).toEqual([true, 1, 'resolve', 'lookup']);
     expect(await looked(() => LOST)).toEqual([false, 1, 'resolve', 'lookup']);
     const page = { kind: 'confirmed', result: rows('BTC-USD@9'), leftOut: 999, settledAt: START };
-    expect(await looked(() => ({ ...page, unread: ['x'] }))).toEqual([false, 1, 'resolve', 'lookup']);
+    expect(await looked(() => ({ ...page, unread: [{ why: 'x' }] }))).toEqual([false, 1, 'resolve', 'lookup']);
     expect((await looked((_, count) => (count < 3 ? page : []))).slice(0, 2)).toEqual([true, 3]);
     // A venue may answer every page with the same one.
     expect((await looked(() => page)).slice(0, 2)).toEqual([false, 10]);

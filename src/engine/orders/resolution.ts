@@ -54,6 +54,7 @@ export class Resolution {
     let reads = 0;
     let proofs = 0;
     let isProven = false;
+    let doubt = '';
     for (let round = 0; ; round += 1) {
       const offset = offsets[round] ?? (offsets.at(-1) ?? 0) + (round - offsets.length + 1) * LOOKUP_EVERY_MS;
       await sleepUntil(clock, Math.max(clock.now(), doubtAt + offset), never);
@@ -71,7 +72,9 @@ export class Resolution {
       const doubtedMs = sentAt - doubtAt - (this.unseenMs - unseenBefore);
       if (foundNothing && reads >= TIMINGS.absenceReads && doubtedMs > setup.absenceHorizonMs) {
         // Independent evidence, in case the look-up itself fails: the list of the market.
-        isProven = await this.watch.lookThroughMarket(order, step);
+        const why = await this.watch.lookThroughMarket(order, step);
+        isProven = why === undefined;
+        doubt = why === undefined ? '' : ` (${why})`;
         if (isFound(order.snapshot.state)) return;
         proofs += 1;
         if (isProven || proofs === MARKET_PROOFS) break;
@@ -86,10 +89,10 @@ export class Resolution {
       class: 'resolve',
       purpose: 'lookup',
     });
-    const because = `${formatCount(reads, 'look-up')} found nothing in ${formatSpan(clock.now() - doubtAt)}`;
+    const because = `${formatCount(reads, 'look-up')} found nothing in ${formatSpan(clock.now() - doubtAt)}${doubt}`;
     const unproven = isProven || reads < TIMINGS.absenceReads ? {} : { unproven: true as const };
     conclude(this.run.log, order, { event: 'T_EXHAUSTED', because, ...unproven }, step);
-    if (isQuarantined(order)) throw haltForQuarantine(order, step);
+    if (isQuarantined(order)) throw haltForQuarantine(order, step, doubt);
   }
 
   /**

@@ -80,11 +80,11 @@ export function toJsonOrder(record: OrderRecord): JsonObject {
 }
 
 /** The halt for a quarantined order: what is unknown, and where to look. */
-export function haltForQuarantine(order: TrackedOrder, step: string): Halt {
+export function haltForQuarantine(order: TrackedOrder, step: string, doubt = ''): Halt {
   const { unknownStatus } = order.snapshot.context;
   const found =
     unknownStatus === undefined
-      ? `the outcome of order ${getOrderName(order)} is unknown`
+      ? `the outcome of order ${getOrderName(order)} is unknown${doubt}`
       : `the venue shows order ${getOrderName(order)} as ${JSON.stringify(unknownStatus.status)}, an unknown status: it may work or have ended`;
   return new Halt(
     'unknown_outcome',

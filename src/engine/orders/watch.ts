@@ -244,17 +244,19 @@ export class OrderWatch {
   }
 
   /**
-   * Looks for an order in the whole list of its market, page by page; true where the list was read to its end, or as far as the
-   * order. For the proof that it is absent: the newest page of a market with many orders proves nothing.
+   * Looks for an order in the whole list of its market, page by page. Gives why the list proves nothing; undefined where it was read to
+   * its end, or as far as the order. For the proof that it is absent: the newest page of a market with many orders proves nothing.
    */
-  async lookThroughMarket(order: TrackedOrder, step: string): Promise<boolean> {
+  async lookThroughMarket(order: TrackedOrder, step: string): Promise<string | undefined> {
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const how = { purpose: 'lookup', class: 'resolve', page } as const;
       const outcome = await this.readMarket(order.intent.market, order.createdAt, step, how);
-      if (outcome.kind !== 'confirmed' || outcome.unread !== undefined) return false;
-      if (!isFull(outcome) || outcome.result.some((record) => isRecordOf(record, order))) return true;
+      if (outcome.kind !== 'confirmed') return `the list of ${order.intent.market} cannot be read: ${outcome.message}`;
+      const [unread] = outcome.unread ?? [];
+      if (unread !== undefined) return unread.why;
+      if (!isFull(outcome) || outcome.result.some((record) => isRecordOf(record, order))) return undefined;
     }
-    return false;
+    return `the list of ${order.intent.market} is longer than what is read of it`;
   }
 
   /** Reads a page of the orders of a market since `sinceMs`. */
