@@ -1,6 +1,7 @@
 /** Tests `close` against the simulated venue: what it sends, what it leaves, and what the venue's books show then. */
 import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
+import type { Transport, WireRequest } from '../../src/gateway/transport.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 const LONG = '  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}\n';
@@ -556,5 +557,63 @@ describe('with a person who is asked (run --step)', () => {
     const { played, asked } = await ask(STOP + CLOSE, true, { config: { faults: REFUSED } });
     expect(asked).toHaveLength(3);
     expect(played.report.residual[0]?.covered).toBe('0.1');
+  });
+});
+
+describe('what others have closed after they ended the stop', () => {
+  /** As from the second reading of the stop on: it is cancelled, and the position is traded by `fills` that no order of the run made. */
+  const taken = (fills: readonly Record<string, unknown>[], stop: Record<string, unknown>) => (venue: Transport) => ({
+    async send(request: WireRequest, options: Parameters<Transport['send']>[1]) {
+      const reply = await venue.send(request, options);
+      if (reply.kind !== 'answer') return reply;
+      const { result } = JSON.parse(reply.body) as { result: Record<string, unknown>[] };
+      const answer = (rows: unknown) => ({
+        ...reply,
+        body: JSON.stringify({ success: true, error: '', result: rows }),
+      });
+      if (request.endpoint === 'GET /fills') return answer([...result, ...fills]);
+      if (request.endpoint !== 'GET /orders') return reply;
+      return answer(result.map((row) => (row['order_type'] === 'stop_loss' ? { ...row, ...stop } : row)));
+    },
+  });
+  const fill = (size: string, side: string, at = START + 60_000) => ({
+    id: `BTC-USD-9${size.slice(2)}`,
+    trade_id: 'BTC-USD-9',
+    order_id: 'BTC-USD@999',
+    market_id: 'BTC-USD',
+    profile_id: 1,
+    side,
+    price: '63000',
+    size,
+    fee: '0',
+    is_maker: false,
+    liquidation: true,
+    timestamp: at * 1000,
+  });
+  const CANCELED = { status: 'canceled', reason: 'LIQUIDATION' };
+  const GUARDED = `${LONG}${STOP.replace('- protect', '- id: guard\n    protect')}  - refresh: guard.stop_loss\n${CLOSE}`;
+  const listExits = ({ books }: Performance) =>
+    books.orders.filter(({ type, side }) => type === 'market' && side === 'short').map(({ filled }) => filled);
+
+  it.each([
+    ['all of it', [fill('0.1', 'short')], CANCELED, [], 'failed'],
+    ['more than it', [fill('0.3', 'short')], CANCELED, [], 'failed'],
+    ['a part', [fill('0.04', 'short')], CANCELED, ['0.06'], 'failed'],
+    ['nothing', [], CANCELED, ['0.1'], 'succeeded'],
+    ['nothing, as both ways come to', [fill('0.1', 'short'), fill('0.2', 'long')], CANCELED, ['0.1'], 'succeeded'],
+    ['nothing since then', [fill('0.1', 'short', START - 60_000)], CANCELED, ['0.1'], 'succeeded'],
+    ['nothing, because the stop works', [fill('0.1', 'short')], {}, ['0.1'], 'succeeded'],
+  ] as const)('%s: is not closed once more', async (_, fills, stop, exits, outcome) => {
+    const played = await play(GUARDED, { between: taken(fills, stop) });
+    expect([listExits(played), played.report.outcome]).toEqual([exits, outcome]);
+    const alarms = played.entries.flatMap(({ type, data }) => (type === 'order.alarmed' ? [data.alarm] : []));
+    expect(alarms.includes('ClosedByOthers')).toBe(outcome === 'failed');
+  });
+
+  it('is asked where the venue has rejected the stop, because there is no position', async () => {
+    const steps = `${LONG}${STOP}    catch: [{on: [rejected], then: continue}]\n${CLOSE}`;
+    const rejected = { status: 'rejected', reason: 'NO_POSITION' };
+    const played = await play(steps, { between: taken([fill('0.1', 'short')], rejected) });
+    expect([listExits(played), played.report.outcome]).toEqual([[], 'failed']);
   });
 });

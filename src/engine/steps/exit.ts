@@ -22,6 +22,7 @@ import { createSignal, sleepUntil } from '../waiting.ts';
 import { boundExit } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
 import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, RateWait, registerUndo } from './order-steps.ts';
+import { readClosedByOthers } from './others.ts';
 
 type ClosingExecution = StepExecution<StepOf<'manage' | 'close'>>;
 
@@ -87,6 +88,8 @@ export class MarketExit {
   private tries: number | undefined;
   /** How often stops were put back while it was unknown what had become of a market order. */
   private covers = 0;
+  /** What others have closed of the position, base currency: no market order is sent for it. */
+  private closedByOthers = new Decimal(0);
   /** The last order that was refused for its rate: it is looked up before another one is sent. */
   private limited: { readonly leg: string; readonly replaces: OrderHandle | undefined } | undefined;
   /** Until when market orders that cannot be sent do not count, from the first of them on. */
@@ -112,11 +115,14 @@ export class MarketExit {
     const wanted = execution.cancel.createWithdrawal();
     try {
       this.stops = of.listStops();
+      if (this.computeLeft().lte(0)) return;
+      this.closedByOthers = await readClosedByOthers(execution, of.market, of.side);
       const left = this.computeLeft();
-      if (left.lte(0)) return;
+      if (left.lte(0)) throw this.describeTaken();
       const what = `close ${formatDecimal(left)} of the position in ${of.market} by market orders, its own orders there cancelled first`;
       this.consent = { what, wanted };
       await this.send();
+      if (this.closedByOthers.gt(0)) throw this.describeTaken();
     } catch (error) {
       const isDenied = error instanceof StepFailure && error.kind === 'denied';
       this.isRefused ||= isDenied;
@@ -168,6 +174,17 @@ export class MarketExit {
       if (error instanceof Halt) halt ??= error;
     }
     if (halt !== undefined) throw halt;
+  }
+
+  /** The part that others have closed is the run's own still, as far as its fills say. */
+  private describeTaken(): StepFailure {
+    this.isRefused = true;
+    const { market } = this.of;
+    return new StepFailure(
+      'unprotected_position',
+      `others have closed ${formatDecimal(this.closedByOthers)} of the position in ${market} since its stop ended: no market order was sent for it, because it would open the opposite position`,
+      this.execution.path,
+    );
   }
 
   private async send(): Promise<void> {
@@ -421,7 +438,7 @@ export class MarketExit {
   /** What is left of the position, base currency; not above 0 where it is gone. */
   private computeLeft(): Decimal {
     const size = this.execution.run.positions.getHeld(this.of.market);
-    return this.of.side === 'short' ? size : size.negated();
+    return (this.of.side === 'short' ? size : size.negated()).minus(this.closedByOthers);
   }
 }
 
