@@ -98,6 +98,39 @@ it.each([
   expect([isFlat(played), new Set(read)]).toEqual([true, new Set(['BTC-USD'])]);
 });
 
+/** The venue shows that it has filled the entry with a part of a lot. */
+const fillsInPart = (venue: Transport) => ({
+  async send(request: WireRequest, options: Parameters<Transport['send']>[1]) {
+    const reply = await venue.send(request, options);
+    if (reply.kind !== 'answer') return reply;
+    const part = {
+      '"total_filled_size":"0.1"': '"total_filled_size":"0.05005"',
+      '"size":"0.1"': '"size":"0.05005"',
+    };
+    const body = Object.entries(part).reduce((text, [whole, shown]) => text.replaceAll(whole, shown), reply.body);
+    return { ...reply, body: body.replaceAll('"status":"closed"', '"status":"canceled"') };
+  },
+});
+
+it.each([
+  ['close', CLOSE],
+  ['manage', `  - ${MANAGE}, time_limit: 10s}\n`],
+])(
+  'closes the whole lots of a position that has a part of one, and leaves that to its stop: %s',
+  async (_verb, steps) => {
+    const played = await play(LONG + STOP + steps, { between: fillsInPart });
+    const exits = played.books.orders.slice(1).filter(({ type }) => type === 'market');
+    expect([exits.map(({ filled }) => filled), played.report.outcome]).toEqual([['0.05'], 'failed']);
+    expect(played.report.residual).toMatchObject([{ size: '0.00005', covered: '0.00005' }]);
+  },
+);
+
+it('puts a stop with a size back for the whole lots of what is left', async () => {
+  const stop = '  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, price: 59000, trigger: 60000}\n';
+  const played = await play(LONG + stop + CLOSE, { between: fillsInPart, config: { faults: REFUSED } });
+  expect(played.report.residual).toMatchObject([{ size: '0.05005', covered: '0.05' }]);
+});
+
 it('sends no order where the run holds nothing', async () => {
   const played = await play(ADDING + CLOSE);
   expect([played.report.outcome, listOrders(played)]).toEqual(['succeeded', ['limit long canceled']]);

@@ -4,7 +4,7 @@
  * nothing abandons the exit until the position is closed or its stops are back, and no stop is given up that the journal cannot
  * record: then it could not record the market order either.
  */
-import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
+import { Decimal, decimal, formatDecimal, roundToStep } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
 import { countPutBack, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/exit.ts';
@@ -155,7 +155,7 @@ export class MarketExit {
       const terms = price === undefined || placed.price === undefined ? placed : { ...placed, price };
       const isFraction = isPositionStop(terms);
       const size = Decimal.min(decimal(isFraction ? placed.size : inForce), uncovered);
-      const again: Terms = isFraction ? terms : { ...terms, size: formatDecimal(size), allow: 'reduce' };
+      const again: Terms = isFraction ? terms : { ...terms, size: this.formatLots(size), allow: 'reduce' };
       // Each of the others keeps a try.
       const own = Math.min(most, tries, Math.max(1, tries - (ended.length - index - 1)));
       const { tried, error } = await this.putBackOne(stop, again, own);
@@ -348,12 +348,19 @@ export class MarketExit {
       market,
       side,
       type: 'market',
-      size: formatDecimal(left),
+      size: this.formatLots(left),
       ...(price === undefined ? {} : { price: formatDecimal(boundExit(price, slip, at)) }),
       timeInForce: 'immediate_or_cancel',
       onAmbiguous: 'halt',
       allow: 'reduce',
     };
+  }
+
+  /** A part of a lot is denied alone, and left to the stop: it must not keep the rest open, or without its stop. */
+  private formatLots(size: Decimal): string {
+    const { lot } = this.execution.run.venue.market(this.of.market) ?? {};
+    const whole = lot === undefined ? size : roundToStep(size, decimal(lot), 'down');
+    return formatDecimal(whole.isZero() ? size : whole);
   }
 
   private async sendOne(left: Decimal, price: Decimal | undefined): Promise<void> {
