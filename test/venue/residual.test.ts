@@ -134,6 +134,15 @@ describe('what a run opened', () => {
     expect(left(sold, again)).toEqual([['long', '0.1', '0']]);
   });
 
+  it('names an order of unknown fate that may have closed it, and counts nothing of it', () => {
+    const entry = order({ size: '0.3', filled: '0.3' });
+    const exit = order({ side: 'short', type: 'market', size: '0.3', state: 'quarantined' });
+    const [found] = findLeft([entry, exit], { when: 'end', staysArmed: false });
+    expect([found?.size, found?.idle?.map(({ why }) => why)]).toEqual(['0.3', ['in_doubt']]);
+    const stop = order({ side: 'short', type: 'stop_market', size: '0.3', state: 'quarantined' });
+    expect(findLeft([entry, stop], { when: 'end', staysArmed: false })[0]?.idle).toBeUndefined();
+  });
+
   it('has what may have filled unseen: an order of unknown fate, and an end that only an answer showed', () => {
     expect(left(order({ size: '0.3', filled: '0.1', state: 'unknown' }))).toEqual([['long', '0.3', '0']]);
     const canceled = order({ size: '0.3', filled: '0.1', state: 'canceled' });

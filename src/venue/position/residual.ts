@@ -41,8 +41,11 @@ export interface SwitchCancels {
   })[];
 }
 
-/** Why a stop of the run that works covers nothing, or a take-profit is named beside them (`no_position` alone). */
-export type IdleReason = 'gapped' | 'under_switch' | 'under_kill' | 'no_position';
+/**
+ * Why a stop of the run that works covers nothing, or another order is named beside them: a take-profit (`no_position`), or one of unknown
+ * fate that closes (`in_doubt`).
+ */
+export type IdleReason = 'gapped' | 'under_switch' | 'under_kill' | 'no_position' | 'in_doubt';
 
 export interface IdleStop {
   readonly clientOrderId: string;
@@ -60,7 +63,7 @@ export interface LeftSide {
   readonly opened: DecimalString;
   /** The part of it that working stops of the run cover. */
   readonly covered: DecimalString;
-  /** Working stops that cover nothing; where there is no position, take-profits too. */
+  /** Working stops that cover nothing; where there is no position, take-profits too; orders of unknown fate that may have closed it. */
   readonly idle?: readonly IdleStop[];
 }
 
@@ -90,7 +93,12 @@ export function findLeft(
       const targets = worst.isZero()
         ? here.filter((order) => isWorkingTarget(order) && order.intent.side !== side)
         : [];
-      const idle = [...stops, ...targets].flatMap((order) => toIdle(order, question, worst));
+      const doubted = worst.isZero()
+        ? []
+        : here
+            .filter((order) => order.intent.side !== side && mayHaveClosed(order))
+            .map((order) => nameIdle(order, 'in_doubt'));
+      const idle = [...[...stops, ...targets].flatMap((order) => toIdle(order, question, worst)), ...doubted];
       if (worst.isZero() && idle.length === 0) return [];
       const covering = stops.filter((order) => findIdleReason(order, question, worst) === undefined);
       const covered = covering.reduce((sum, order) => sum.plus(computeCovered(order, worst)), ZERO);
@@ -142,7 +150,7 @@ export function describeLeft({ market, side, size, opened, covered, idle = [] }:
   const name = makePrintable(market, 60);
   const stops = idle.map(
     ({ clientOrderId, orderId, why }) =>
-      `${why === 'no_position' ? 'order' : 'stop'} ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`,
+      `${why === 'no_position' || why === 'in_doubt' ? 'order' : 'stop'} ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`,
   );
   if (decimal(size).isZero()) return [`no position in ${name}`, ...stops].join('; ');
   const pending = size === opened ? '' : ` (${opened} filled, ${computeShortfall(size, opened)} may still fill)`;
@@ -150,7 +158,10 @@ export function describeLeft({ market, side, size, opened, covered, idle = [] }:
     ? 'which no working stop of this run covers'
     : `of which working stops of this run cover ${covered}`;
   const other: Side = side === 'long' ? 'short' : 'long';
-  return [`${side} ${size} ${name}${pending}, ${cover}`, ...stops, `${other} ${size} ${name} closes it`].join('; ');
+  const unless = idle.some(({ why }) => why === 'in_doubt') ? ' unless that order has' : '';
+  return [`${side} ${size} ${name}${pending}, ${cover}`, ...stops, `${other} ${size} ${name} closes it${unless}`].join(
+    '; ',
+  );
 }
 
 /** The orders that an armed switch will cancel: `stop_loss short BTC-USD (BTC-USD@1002)`. */
@@ -173,6 +184,7 @@ const IDLE_WORDS = {
   under_switch: 'covers nothing, because the deadman switch stays armed and cancels it',
   under_kill: 'covers nothing, because the kill cancels every order of the account',
   no_position: 'works without a position of this run',
+  in_doubt: 'may have closed it: its outcome is not known',
 } as const satisfies Record<IdleReason, string>;
 
 const ZERO = new Decimal(0);
@@ -217,9 +229,18 @@ function findIdleReason(
 
 function toIdle(order: OwnOrder, question: ResidualQuestion, held: Decimal): readonly IdleStop[] {
   const why = findIdleReason(order, question, held);
-  if (why === undefined) return [];
-  const { venueId } = order.snapshot.context;
-  return [{ clientOrderId: order.intent.clientOrderId, ...(venueId === undefined ? {} : { orderId: venueId }), why }];
+  return why === undefined ? [] : [nameIdle(order, why)];
+}
+
+function nameIdle({ intent: { clientOrderId }, snapshot }: OwnOrder, why: IdleReason): IdleStop {
+  const { venueId } = snapshot.context;
+  return { clientOrderId, ...(venueId === undefined ? {} : { orderId: venueId }), why };
+}
+
+/** Whether an order of unknown fate may have traded: closed by hand beside it, the position would be the opposite one. */
+function mayHaveClosed({ intent, snapshot }: OwnOrder): boolean {
+  const { state } = snapshot;
+  return isWorking(state) && isInDoubt(state) && !isStop(intent.type) && !isPositionStop(intent);
 }
 
 /** Whether a stop has triggered and rests: had the market stayed within its limit, it would have been filled. */
