@@ -192,6 +192,25 @@ describe('declared positions', () => {
     expect([ledger.findUnknown(['BTC-USD']), complaints.length]).toEqual([undefined, 1]);
   });
 
+  it.each(['ada', 'the venue'])('are not contradicted by what %s stated before the fills since then', async (by) => {
+    const { clock, host, account } = open({ account: {} });
+    const { transport } = account;
+    const closed = fill('7', '0.2', { order_id: 'BTC-USD@7', timestamp: (START - 300_000) * 1000 });
+    const send: Transport['send'] = async (request, options) => {
+      const reply = await transport.send(request, options);
+      if (reply.kind !== 'answer' || request.endpoint !== 'GET /fills') return reply;
+      const result = Number(request.params['start_time']?.text) <= closed.timestamp ? [closed] : [];
+      return { ...reply, body: JSON.stringify({ success: true, error: '', result }) };
+    };
+    Object.assign(account, { transport: { send } });
+    const ledger = new AccountLedger({
+      ...NOTHING,
+      baselines: [{ market: 'BTC-USD', size: '-0.2', by, at: START - 600_000 }],
+    });
+    expect(await clock.runUntil(settleLedger(host(ledger)))).toBeUndefined();
+    expect(String(findAccountPosition(ledger, [], 'BTC-USD'))).toBe('0');
+  });
+
   it('count what they name in another way, and prove no market then that they leave out', async () => {
     const { clock, host, account } = open();
     Object.assign(account, { profile: { ...PROFILE, markets: { 'XBT-USD': PROFILE.markets['BTC-USD'] } } });

@@ -319,7 +319,9 @@ function findStart(ledger: AccountLedger, market: string, now: number): number {
       [...fills.map((fill) => fill.market_id), ...orders.map((order) => order.market)].includes(market),
     );
   // What a journal that cannot be read has done today counts for the loss of the day.
-  const known = ledger.isWhole ? [] : [ledger.findStatedAt(market) ?? now, Math.floor(now / DAY_MS) * DAY_MS];
+  const today = ledger.isWhole ? [] : [Math.floor(now / DAY_MS) * DAY_MS];
+  // Fills are added to what was stated, from that time on.
+  const known = [ledger.findStatedAt(market) ?? now, ...today];
   const earliest = runs.reduce((first, { startedAt }) => Math.min(first, startedAt), Math.min(now, ...known));
   return (ledger.findListedAt(market) ?? earliest) - MARGIN_MS;
 }
