@@ -29,6 +29,8 @@ export class FeedCache {
   private readonly venue: VenuePort;
   private readonly clock: Clock;
   private readonly readings = new Map<string, Reading>();
+  /** Readings of feeds that have no answer yet, by feed and market. */
+  private readonly underWay = new Map<string, Promise<void>>();
 
   constructor(venue: VenuePort, clock: Clock) {
     this.venue = venue;
@@ -144,7 +146,7 @@ export class FeedCache {
     const name = keyOf(feed.name, market);
     const held = this.readings.get(name);
     if (held !== undefined && this.clock.now() - held.at <= maxAge / 2) return;
-    await this.read(feed.name, market, step, need);
+    await this.share(name, need, () => this.read(feed.name, market, step, need));
     const reading = this.readings.get(name);
     const age = reading === undefined ? undefined : this.clock.now() - reading.at;
     if (age !== undefined && age <= maxAge) return;
@@ -163,6 +165,19 @@ export class FeedCache {
       `feed ${feed.name}${market === undefined ? '' : ` of ${market}`}: ${found}, at most ${formatSpan(maxAge)} is accepted${fix}`,
       step,
     );
+  }
+
+  /**
+   * Waits for the reading that another branch has under way: forty branches that each read forty markets use up the tokens of their stops.
+   * One with a need of its own waits for no other.
+   */
+  private share(name: string, need: FeedNeed | undefined, read: () => Promise<void>): Promise<void> {
+    if (need !== undefined) return read();
+    const under = this.underWay.get(name);
+    if (under !== undefined) return under;
+    const reading = read().finally(() => this.underWay.delete(name));
+    this.underWay.set(name, reading);
+    return reading;
   }
 
   /**

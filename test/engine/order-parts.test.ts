@@ -301,7 +301,7 @@ function resolving(
     lookFrom: () => 0,
     async lookThroughMarket() {
       proofs += 1;
-      return market(proofs);
+      return market(proofs) ? undefined : 'cut';
     },
   };
   const resolution = new Resolution(run, watch as never);
