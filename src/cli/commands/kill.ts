@@ -61,7 +61,10 @@ export async function kill(
     );
   const where = profile === undefined ? `, at ${accounts.join(', ')}` : '';
   const everywhere = missing.length === 0 && stores.length > 0;
-  terminal.answer({ engaged: everywhere, by, left, stores, missing }, () => `${describeLeft(left)}${where}`);
+  terminal.answer(
+    { engaged: everywhere, by, left, stores, missing },
+    () => `${describeLeft(left)}${where}${left === 0 ? describeNext(options.profile) : ''}`,
+  );
   return left === 0 && everywhere ? EXIT.done : EXIT.halted;
 }
 
@@ -83,6 +86,12 @@ function describeLeft(left: number): string {
   if (left === 0)
     return 'killed: no order is left that could still fill, and no stop; positions are as they were: look at them at the venue';
   return `${formatCount(left, 'order')} could still fill: cancel at the venue, or kill again. ${READ_ON}`;
+}
+
+/** What a person types next: a position that was protected is bare now. */
+function describeNext(profile = 'FILE'): string {
+  const file = makePrintable(profile, 200);
+  return `. \`runbook account ledger --profile ${file}\` shows what the journals know of them; \`runbook release --profile ${file} --by NAME\` lets runs place orders again`;
 }
 
 export async function releaseAccount(options: Given<'release'>, invocation: Invocation): Promise<ExitCode> {

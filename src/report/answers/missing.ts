@@ -37,7 +37,7 @@ export function answerMissing(
           outcome ??
           (isGoing(run, now)
             ? 'not yet'
-            : `not in the journal; the last entry is from ${formatIsoTime(lastAt)}, so the process is waiting or gone`),
+            : `not in the journal; the last entry is from ${formatIsoTime(lastAt)}, so the process is waiting or gone; \`runbook resume ${run.run}\` goes on where it is gone`),
       },
       ...(outcome === 'halted' && why !== undefined ? [{ term: 'because', text: formatText(why) }] : []),
       ...listFirst(unclearOrders, 'unknown:', (order) => ({ text: formatText(order), tone: 'bad' })),
