@@ -37,6 +37,28 @@ export const EQUIVALENTS = [
       why: 'a promise is settled once: the timer then does nothing',
     },
   ]),
+  ...inFile('src/gateway/exchange.ts', [
+    {
+      line: 'const ready: readonly Step[] = session === undefined ? [] : [findNoSession];',
+      from: 'session === undefined',
+      to: 'false',
+      why: 'a transport without a session is ready; it is only not asked',
+    },
+    {
+      line: 'const when = new Date(clock.now() + refusal.earliestInMs).toISOString();',
+      from: 'clock.now() + refusal.earliestInMs',
+      to: 'clock.now() - refusal.earliestInMs',
+      why: 'a sentence',
+    },
+  ]),
+  ...inFile('src/gateway/send-checks.ts', [
+    ...['true', 'false', 'call.decidedAt !== undefined'].map((to) => ({
+      line: 'call.decidedAt === undefined',
+      from: 'call.decidedAt === undefined',
+      to,
+      why: 'a sentence',
+    })),
+  ]),
   ...inFile('src/gateway/limits/facts.ts', [
     ...[
       ["row.method === 'GET' || row.protective", 'false'],

@@ -42,15 +42,14 @@ export const SEND_CHECKS: readonly {
   { name: 'kill switch', phases: ['after tokens'], find: findBar },
   { name: 'kill switch, read again', phases: ['before sending'], find: findBarAnew },
   { name: 'age of the decision', phases: ['before tokens', 'before sending'], ofWrites: true, find: findStale },
-  {
-    name: 'deadman switch',
-    phases: ['after tokens', 'before sending'],
-    ofWrites: true,
-    find: ({ call, parts }) => parts.gate.findLapse(call, parts.clock.now()),
-  },
   { name: 'market price for the limits', phases: ['before tokens'], ofWrites: true, find: readMarketPrice },
   { name: 'sums of the account', phases: ['before tokens'], ofWrites: true, find: recount },
-  { name: 'limits', phases: ['before tokens', 'after tokens', 'before sending'], ofWrites: true, find: findDenial },
+  {
+    name: 'deadman switch, limits',
+    phases: ['before tokens', 'after tokens', 'before sending'],
+    ofWrites: true,
+    find: findDenial,
+  },
   { name: 'person', phases: ['before tokens'], ofWrites: true, find: askPerson },
 ];
 

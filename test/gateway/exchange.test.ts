@@ -41,7 +41,7 @@ async function exchange(
   const note = (what: string) => () => void noted.push(what);
   const obstacleAt = (where: string) => (given.obstacleAt === where ? makeObstacle('NOT_CONFIRMED', where) : undefined);
   const ticket: Ticket = {
-    answered: note('answered'),
+    answered: (_, { limited }) => void noted.push(limited ? 'answered, limited' : 'answered'),
     aborted: note('aborted'),
     notSent: note('not sent'),
   };
@@ -114,6 +114,18 @@ describe('an exchange', () => {
     expect(reported.length).toBe(3);
   });
 
+  it('reports a wait with a deadline once, until then, and none that ends at the instant of its report', async () => {
+    const clock = new VirtualClock(START);
+    const reported: number[] = [];
+    const waiting = (until: number) => void reported.push((until - START) / 1000);
+    const tokens = () => ({ endpoint: 'POST /orders', weight: 1, class: 'enter', withinMs: 30_000 }) as const;
+    await clock.runUntil(exchange({ tokensAfterMs: 200_000 }, { waiting, tokens }, { clock }));
+    expect(reported).toEqual([30]);
+    await clock.runUntil(exchange({ tokensAfterMs: 2_000 }, { waiting, tokens }, { clock }));
+    await clock.runUntil(sleepFor(clock, 60_000));
+    expect(reported).toEqual([30]);
+  });
+
   it('checks before tokens, after them and after the flush, and sends after all of it', async () => {
     const { exchanged, noted } = await exchange();
     expect(noted).toEqual([...AFTER_FLUSH, 'send', 'answered']);
@@ -165,6 +177,11 @@ describe('an exchange', () => {
   ])('without an answer ends its tokens as %s', async (end, reply) => {
     const { exchanged, noted } = await exchange({ reply });
     expect([exchanged.kind, noted.at(-1)]).toEqual(['unanswered', end]);
+  });
+
+  it('says of a refusal whether it was for want of tokens', async () => {
+    const { noted } = await exchange({ verdict: { kind: 'refused', limited: true, unauthorized: false } });
+    expect(noted.at(-1)).toBe('answered, limited');
   });
 
   it('renews a refused session and repeats nothing', async () => {
@@ -277,11 +294,23 @@ describe('the last gate', () => {
     ['GET', 10_000, 'answered'],
     ['POST', 3_600_000, 'answered'],
   ] as const)('takes the answer of a %s that is read after %i ms for one that is %s', async (method, ms, kind) => {
-    const { exchanged } = await exchangeStopped([{ monotonicMs: ms, wallMs: ms }], {
+    const { exchanged, tickets } = await exchangeStopped([{ monotonicMs: ms, wallMs: ms }], {
       request: () => ({ ...REQUEST, method }),
       staleMs: undefined,
     });
-    expect(exchanged.kind).toBe(kind);
+    expect([exchanged.kind, tickets]).toEqual([kind, [kind === 'answered' ? 'answered' : 'aborted']]);
+  });
+
+  it('takes a read that was never sent for that, however late it is known', async () => {
+    const reply = { kind: 'failure', sent: false, message: 'ECONNREFUSED' } as const;
+    const clock = new VirtualClock(START);
+    const send = async () => {
+      clock.read = () => ({ monotonicMs: 60_000, wallMs: START + 60_000 });
+      return reply;
+    };
+    const read = { request: () => ({ ...REQUEST, method: 'GET' }) as const };
+    const { exchanged, noted } = await exchange({ reads: true }, read, { clock, send });
+    expect([exchanged, noted.at(-1)]).toMatchObject([{ kind: 'unanswered', reply }, 'not sent']);
   });
 
   it('measures from when the turn began: the checks take the time from there', async () => {
@@ -319,6 +348,49 @@ describe('the last gate', () => {
     expect(taken).toEqual(['connection 1', 'connection 1 released']);
   });
 
+  it('takes no connection beforehand for a read, which passes no point of a write', async () => {
+    const passed: string[] = [];
+    const taken: string[] = [];
+    const connect = () => void taken.push('connection');
+    const reached = (point: string) => void passed.push(point);
+    await exchangeStopped([], { flush: undefined, reached }, connect);
+    expect([taken, passed]).toEqual([[], ['CP2', 'CP4', 'CP23', 'CP10']]);
+    passed.length = 0;
+    await exchangeStopped([], { reached }, connect);
+    expect([taken, passed]).toEqual([['connection'], ['CP2', 'CP5', 'CP4', 'CP23', 'CP10']]);
+  });
+
+  it('waits so much less for an answer as it has waited for a connection', async () => {
+    const clock = new VirtualClock(START);
+    const timeouts: number[] = [];
+    const connectIn = (ms: number) => async () => {
+      await sleepFor(clock, ms);
+      return undefined;
+    };
+    for (const ms of [3_000, 4_000, 12_000]) {
+      const transport = {
+        connect: connectIn(ms),
+        async send(_: WireRequest, { timeoutMs }: { readonly timeoutMs: number }) {
+          timeouts.push(timeoutMs);
+          return ANSWER;
+        },
+      };
+      const ticket: Ticket = { answered() {}, aborted() {}, notSent() {} };
+      await clock.runUntil(
+        exchangeOnce(
+          { clock, budget: { acquire: async () => ({ kind: 'granted', ticket, waitedMs: 0 }) }, transport },
+          {
+            tokens: () => ({ endpoint: 'POST /orders', weight: 1, class: 'enter' }),
+            request: () => REQUEST,
+            read: () => ({ kind: 'confirmed' }),
+            flush: async () => undefined,
+          },
+        ),
+      );
+    }
+    expect(timeouts).toEqual([7_000, 6_000, 1]);
+  });
+
   it('attempts nothing without a connection: definite, with its tokens back', async () => {
     const refused = { kind: 'failure', sent: false, message: 'ECONNREFUSED' } as const;
     const { exchanged, noted, tickets } = await exchangeStopped([], {}, async () => refused);
@@ -337,11 +409,11 @@ describe('the checks of a call', () => {
         'age of the decision',
         'market price for the limits',
         'sums of the account',
-        'limits',
+        'deadman switch, limits',
         'person',
       ],
     ],
-    ['after tokens', ['lease, and cancel_all in progress', 'step', 'kill switch', 'deadman switch', 'limits']],
+    ['after tokens', ['lease, and cancel_all in progress', 'step', 'kill switch', 'deadman switch, limits']],
     [
       'before sending',
       [
@@ -349,8 +421,7 @@ describe('the checks of a call', () => {
         'step',
         'kill switch, read again',
         'age of the decision',
-        'deadman switch',
-        'limits',
+        'deadman switch, limits',
       ],
     ],
   ])('%s', (phase, names) => {

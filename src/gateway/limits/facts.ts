@@ -201,7 +201,10 @@ export class LimitFactsFold {
   }
 
   /** Finds why no new order may be sent: the deadman switch may have fired. Undefined when it is armed, or was not requested. */
-  findLapse(call: VenueCall, now: number): { readonly code: 'DEADMAN_LAPSED'; readonly message: string } | undefined {
+  private findLapse(
+    call: VenueCall,
+    now: number,
+  ): { readonly code: 'DEADMAN_LAPSED'; readonly message: string } | undefined {
     const lapsedAt = getAction(call.endpoint) === 'place' ? this.deadman.lapsedAt(now) : undefined;
     if (lapsedAt === undefined) return undefined;
     const message = `DEADMAN_LAPSED: since=${new Date(lapsedAt).toISOString()}; the deadman switch of this run may have fired; the run reads every order before it places a new one`;
