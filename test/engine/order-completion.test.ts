@@ -174,6 +174,22 @@ describe('the readings of an order that lacks something', () => {
     expect([ended.state, findMissing(ended)]).toEqual(['canceled', undefined]);
   });
 
+  it('begin at once with the first of the other kind, and with no later one', () => {
+    const closed = record('closed', { total_filled_size: '10' });
+    const lacksFills = fold(opened(), { type: 'P_CLOSED', at: T0, sentAt: T0, record: closed });
+    const lacksRecord = fold(opened(), { type: 'FILL', at: T0, fill: fill('1', '4') });
+    expect([findMissing(lacksFills), findMissing(lacksRecord)]).toEqual(['fills', 'record']);
+    const first = noteReading({ since: T0, windowMs: 60_000, reads: 0 }, 'record', T0);
+    expect(decideCompletion(lacksRecord, first, T0)).toEqual({ kind: 'wait', until: T0 + 1000 });
+    expect(decideCompletion(lacksFills, first, T0)).toEqual({ kind: 'read', what: 'fills' });
+    const again = noteReading(first, 'record', T0 + 1000);
+    expect(decideCompletion(lacksFills, again, T0 + 1000)).toEqual({ kind: 'read', what: 'fills' });
+    const turned = noteReading(first, 'fills', T0);
+    expect(decideCompletion(lacksRecord, turned, T0)).toEqual({ kind: 'wait', until: T0 + 2000 });
+    const later = noteReading(turned, 'fills', T0 + 2000);
+    expect(decideCompletion(lacksRecord, later, T0 + 2000)).toEqual({ kind: 'wait', until: T0 + 6000 });
+  });
+
   it('go on at 1, 2, 4 and every 5 s, the last when the window is over', () => {
     const world: World = {
       sizes: [2],

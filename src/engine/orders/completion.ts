@@ -49,9 +49,9 @@ export type Completion =
 export function findMissing(order: OrderSnapshot): Missing | undefined {
   if (isComplete(order)) return undefined;
   if (isFilledUnseen(order) || isEndDoubted(order)) return 'record';
-  const { filled, recordFilled, venueId } = order.context;
-  // Fills that no record shows yet: an older record must not stand beside newer fills. Without an id no fills can be read.
-  return exceeds(filled, recordFilled) || venueId === undefined ? 'record' : 'fills';
+  const { filled, recordFilled } = order.context;
+  // Fills that no record shows yet: an older record must not stand beside newer fills.
+  return exceeds(filled, recordFilled) ? 'record' : 'fills';
 }
 
 /**
@@ -80,13 +80,13 @@ export function isClosedShort(order: OrderSnapshot, at: number): boolean {
  * The last reading begins when the window is over: fills that lag as long as the window are still seen.
  */
 export function decideCompletion(order: OrderSnapshot, progress: CompletionProgress, now: number): Completion {
-  const { since, windowMs, reads, readAt, read, turned = false } = progress;
+  const { since, windowMs, reads, readAt, read, turned } = progress;
   const missing = findMissing(order);
   // Where both are the same and too little, either may show the rest first.
   const either = read === 'fills' ? 'record' : 'fills';
   const what = isClosedShort(order, readAt ?? now) ? either : missing;
   if (what === undefined) return { kind: 'done' };
-  if (readAt === undefined || (read !== what && !turned)) return { kind: 'read', what };
+  if (readAt === undefined || (read !== what && turned !== true)) return { kind: 'read', what };
   const end = since + windowMs;
   if (readAt >= end) return { kind: missing === undefined ? 'done' : 'incomplete' };
   const due = Math.min(end, readAt + (COMPLETION_PAUSES_MS[reads - 1] ?? COMPLETION_EVERY_MS));
