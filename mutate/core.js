@@ -30,7 +30,7 @@ export const CORE = {
   'src/engine/orders/cancel.ts': inEngine('cancel', 'withdrawal', 'settling', 'orders'),
   'src/engine/orders/amend.ts': inEngine('amend', 'orders', 'withdrawal'),
   'src/engine/orders/watch.ts': inEngine('watch'),
-  'src/engine/orders/completion.ts': inEngine('completion', 'settling'),
+  'src/engine/orders/completion.ts': inEngine('order-completion', 'completion', 'settling'),
   'src/engine/orders/completing.ts': inEngine('completion', 'settling', 'withdrawal', 'orders'),
   'src/engine/orders/settle.ts': inEngine('settling', 'completion', 'orders', 'cancel'),
   'src/engine/orders/refused.ts': inEngine('refused-but-placed', 'orders', 'resume'),
@@ -57,6 +57,7 @@ export const CORE = {
   ],
   'src/gateway/exchange.ts': ['test/gateway/exchange', 'test/gateway/client', ...inEngine('orders', 'resume')],
   'src/gateway/send-checks.ts': [
+    'test/gateway/send-checks',
     'test/gateway/client',
     'test/gateway/exchange',
     ...inEngine('orders', 'denials', 'limits'),
@@ -77,7 +78,7 @@ export const OTHERS = ['test/venue', 'test/journal', 'test/gateway', 'test/engin
 
 /** Of these: what is slow, or far from the core. */
 export const LEFT_OUT =
-  /\/(scheduler|decide|determinism|pace|order-completion|sweep|chart|archive|anchors|newest-anchors|postgres|sqlite|har|webhook)/;
+  /\/(scheduler|decide|determinism|pace|sweep|chart|archive|anchors|newest-anchors|postgres|sqlite|har|webhook)/;
 
 /**
  * Mutators that are left out. The compiler refuses nearly every other text where a text is a code or the name of a state, and
