@@ -31,7 +31,7 @@ export const CORE = {
   'src/engine/orders/amend.ts': inEngine('amend', 'orders', 'withdrawal'),
   'src/engine/orders/watch.ts': inEngine('watch'),
   'src/engine/orders/completion.ts': inEngine('order-completion', 'completion', 'settling'),
-  'src/engine/orders/completing.ts': inEngine('completion', 'settling', 'withdrawal', 'orders'),
+  'src/engine/orders/completing.ts': inEngine('completing', 'fill-pages', 'completion', 'settling', 'withdrawal'),
   'src/engine/orders/settle.ts': inEngine('settling', 'completion', 'orders', 'cancel'),
   'src/engine/orders/refused.ts': inEngine('refused-but-placed', 'orders', 'resume'),
   'src/engine/orders/confirm.ts': inEngine('order-parts', 'orders', 'watch'),

@@ -21,26 +21,10 @@ import {
 import type { OrderState } from '../../src/venue/order/states.ts';
 import type { Consent, OrderTerms } from '../../src/venue/port.ts';
 import { terms as sampleTerms } from '../venue/order-samples.ts';
+import { failureOf, orderOf, START, setState } from './tracked-orders.ts';
 
-const START = Date.UTC(2026, 0, 5, 8);
 const { clientOrderId: _own, ...TERMS } = sampleTerms();
 const OTHER: Terms = { ...TERMS, size: '11' };
-
-function orderOf(state: OrderState, intent: OrderTerms = sampleTerms(), context: object = {}): TrackedOrder {
-  const exposed = { filled: '0', recordFilled: '0', fills: new Map(), size: intent.size, ...context };
-  return {
-    intent,
-    step: 'steps/o',
-    createdAt: START,
-    snapshot: { state, context: exposed },
-  } as unknown as TrackedOrder;
-}
-const setState = (order: TrackedOrder, state: OrderState) => Object.assign(order.snapshot, { state });
-const failureOf = (work: Promise<unknown>) =>
-  work.then(
-    () => undefined,
-    (error) => ({ name: error.constructor.name, kind: error.fact?.kind }),
-  );
 
 /** How the venue answers a POST, and the state of its order then. */
 interface Posted {

@@ -231,7 +231,6 @@ export class Completing {
             else deny();
           };
           wanted.onWithdrawn(leave);
-          if (wanted.withdrawn !== undefined) leave();
           page.outcome.then(resolve, (error: unknown) => (error instanceof Abandoned ? deny() : reject(error)));
         }),
     );
