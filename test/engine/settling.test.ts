@@ -178,6 +178,32 @@ steps:
   expect(steps).toContain('wait');
 });
 
+it('of an order about which nothing can be read cancels the others of a run that failed', async () => {
+  const order = (price: number) =>
+    `[{place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: ${price}}, await: accepted, undo: keep}]`;
+  const scene: Scene = {
+    loaded: loadedFrom({
+      file: 'case.yaml',
+      text: `runbook: case
+dsl: 1
+steps:
+  - parallel:
+      branches:
+        a: ${order(60_000)}
+        b: ${order(59_000)}
+  - fail: {because: as meant}
+`,
+    }),
+    inputs: {},
+    config: { markets: MARKETS, faults: [{ on: 'GET /orders', do: 'refused' }] },
+  };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  const { report, books } = performance;
+  expect(report.outcome).toBe('halted');
+  expect(books.orders.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
+});
+
 it('of a stop whose cancel shows nothing asks once more after one wait, and a replay finds it there', async () => {
   const scene: Scene = {
     loaded: loadedFrom({

@@ -102,6 +102,9 @@ export class Confirming {
         at.step,
       );
     }
+    // What follows at this instant, as the wait for another order does, has to find it in the journal (playback.ts, jumpTo).
+    const because = `no end seen within ${formatSpan(CONFIRM_WITHIN_MS / 2)} of its cancel`;
+    conclude(this.run.log, order, { event: 'T_CONFIRM', because }, at.step);
     quarantineUnknown(this.run, order, at.step);
     if (isQuarantined(order)) throw haltForQuarantine(order, at.step);
     this.cancelling.overdue.add(order);

@@ -69,7 +69,7 @@ export class Settling {
    */
   cancelBeside(order: TrackedOrder, asked: OrderRequestContext): void {
     this.markUnwanted(order, asked);
-    const at = makeInternalRequest('settle', new Cancellation(undefined, { onlyReduces: true }));
+    const at = makeInternalRequest('settle', new Cancellation());
     const cancelled = this.parts.cancelling.own(order, 'terminal', at).then(
       () => undefined,
       (error: unknown) => error,
@@ -105,19 +105,29 @@ export class Settling {
    * order to be cancelled may still work: a clean end would hide it.
    */
   async settle(step: string, cancel: Cancellation, failed: boolean): Promise<void> {
-    const refused = await this.parts.refused.settle();
-    const unsettled = refused ?? (await this.finishBeside());
-    for (const order of listWorkingOrders(this.run.log))
-      if (order.snapshot.state === 'amending') await this.parts.amending.settle(order, step, cancel);
-    if (failed)
-      for (const order of listWorkingOrders(this.run.log))
-        if (!isConfirmed(order)) await this.settleUnconfirmed(order, makeInternalRequest(step, cancel));
-    const leftOver = listWorkingOrders(this.run.log).filter(
+    const at = makeInternalRequest(step, cancel);
+    const errors = [await this.parts.refused.settle(), await this.finishBeside()];
+    const unsettled = errors.find((error) => error !== undefined);
+    const eachWorking = (act: (order: TrackedOrder) => Promise<void> | false) =>
+      runEach(...listWorkingOrders(this.run.log).map((order) => async () => act(order)));
+    // An order of which nothing can be found out must not leave another one working.
+    await runEach(
+      () =>
+        eachWorking((order) => order.snapshot.state === 'amending' && this.parts.amending.settle(order, step, cancel)),
+      () => eachWorking((order) => failed && !isConfirmed(order) && this.settleUnconfirmed(order, at)),
+      () => this.cancelAll(this.listLeftOver(), at),
+      async () => this.closeDrafts(step),
+      async () => {
+        if (unsettled !== undefined) throw unsettled;
+      },
+    );
+  }
+
+  /** Orders that a step wanted cancelled, or that are being cancelled. */
+  private listLeftOver(): readonly TrackedOrder[] {
+    return listWorkingOrders(this.run.log).filter(
       (order) => !isQuarantined(order) && (order.snapshot.state === 'canceling' || this.unwanted.has(order)),
     );
-    await this.cancelAll(leftOver, makeInternalRequest(step, cancel));
-    this.closeDrafts(step);
-    if (unsettled !== undefined) throw unsettled;
   }
 
   /**
@@ -148,7 +158,7 @@ export class Settling {
 
   /** Cancels all of them but stops that cover, even after one fails. Throws Halt that names those which may still work. */
   private async cancelAll(orders: readonly TrackedOrder[], at: OrderRequestContext): Promise<void> {
-    let halt: Halt | undefined;
+    const errors: unknown[] = [];
     const left: string[] = [];
     let why = '';
     for (const order of orders) {
@@ -162,15 +172,15 @@ export class Settling {
         await this.parts.cancelling.own(order, 'terminal', at, { most: tries, isLost: stop === 'lost' });
         this.parts.handles.get(order).touch();
       } catch (error) {
-        if (error instanceof Halt) halt ??= error;
-        else if (error instanceof StepFailure) {
+        if (error instanceof StepFailure) {
           left.push(`${getOrderName(order)} (client order id ${order.intent.clientOrderId})`);
           why = error.message;
-        } else throw error;
+        } else errors.push(error);
       }
     }
     if (left.length > 0) throw haltForWorking(left, why, at.step);
-    if (halt !== undefined) throw halt;
+    const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
+    if (worst !== undefined) throw worst;
   }
 
   /** Confirms an order that no step awaits any more, or cancels it. */
