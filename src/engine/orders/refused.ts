@@ -67,9 +67,9 @@ export class RefusedOrders {
 
   /** Claims each order that `chosen` picks; gives those that are at the venue. Throws as `claim` does. */
   async claimAll(chosen: (terms: OrderTerms) => boolean, cancel: Cancellation): Promise<readonly TrackedOrder[]> {
-    const open = [...this.watches.keys()].filter((order) => this.isOpen(order) && chosen(order.intent));
-    const found = await Promise.all(open.map((order) => this.claim(order, cancel)));
-    return open.filter((_, index) => found[index]);
+    const orders = [...this.watches.keys()].filter((order) => chosen(order.intent));
+    const found = await Promise.all(orders.map((order) => this.claim(order, cancel)));
+    return orders.filter((_, index) => found[index]);
   }
 
   /** Waits until nothing is left to watch. Gives the error of the first watch that came to no result. */
