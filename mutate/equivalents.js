@@ -156,6 +156,28 @@ export const EQUIVALENTS = [
       why: 'a sentence',
     },
   ]),
+  ...inFile('src/engine/orders/confirm.ts', [
+    ...['true', 'false', 'isShown !== isConfirmed'].map((to) => ({
+      line: "const not = isShown === isConfirmed ? 'not confirmed' : 'not ended';",
+      from: 'isShown === isConfirmed',
+      to,
+      why: 'a sentence',
+    })),
+    {
+      line: 'const because = `no end seen within ${formatSpan(CONFIRM_WITHIN_MS / 2)} of its cancel`;',
+      from: 'CONFIRM_WITHIN_MS / 2',
+      to: 'CONFIRM_WITHIN_MS * 2',
+      why: 'a sentence',
+    },
+  ]),
+  ...inFile('src/engine/orders/settle.ts', [
+    {
+      line: 'if (unsettled !== undefined) throw unsettled;',
+      from: 'unsettled !== undefined',
+      to: 'true',
+      why: 'the last of several errors counts for nothing where it is undefined',
+    },
+  ]),
   ...inFile('src/engine/orders/place.ts', [
     {
       line: "case 'unresolved':",
