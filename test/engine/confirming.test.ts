@@ -10,7 +10,7 @@ import { CONFIRM_WITHIN_MS } from '../../src/venue/order/polling.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import { failureOf, orderOf, START, setState } from './tracked-orders.ts';
 
-/** Waits on orders whose states change when they are told to, ms after the start. */
+/** Waits on orders whose states change at given times, ms after the start. */
 function confirming(
   changes: readonly (readonly [ms: number, order: TrackedOrder, state: OrderState, context?: object])[] = [],
 ) {
@@ -182,7 +182,7 @@ describe('an order that no record shows', () => {
     expect(stage.entries).toEqual([{ type: 'order.concluded', event: 'T_CONFIRM' }]);
   });
 
-  it('halts the run where its end is not seen either, and is not cancelled again in vain', async () => {
+  it('halts the run where its end is not seen either, and is not cancelled again without success', async () => {
     const order = orderOf('processing');
     const stage = confirming();
     expect(await stage.run(failureOf(stage.confirm(order)))).toMatchObject({ name: 'Halt' });

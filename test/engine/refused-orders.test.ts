@@ -11,7 +11,7 @@ import { failureOf, orderOf, START, setState } from './tracked-orders.ts';
 
 /** What the look-ups find after 30 s: the first is answered after 5 s. */
 type Found = 'absent' | 'open' | 'unknown';
-const halt = () => new Halt('unknown_outcome', 'nobody knows', 's');
+const halt = () => new Halt('unknown_outcome', 'it is not known', 's');
 
 function watching(found: (order: TrackedOrder) => Found, { horizonMs = 90_000, cancels = async () => {} } = {}) {
   const clock = new VirtualClock(START);

@@ -16,7 +16,7 @@ import type { OrderRecord } from '../../src/venue/records.ts';
 import { fill, orderIn, record, T0, terms } from '../venue/order-samples.ts';
 import { failureOf, orderOf, START, setState } from './tracked-orders.ts';
 
-const halt = (message = 'nobody knows') => new Halt('unknown_outcome', message, 's');
+const halt = (message = 'it is not known') => new Halt('unknown_outcome', message, 's');
 const failure = (kind: ErrorKind = 'rejected') => new StepFailure(kind, 'refused', 's');
 
 interface Given {
@@ -193,7 +193,7 @@ describe('the end of a run', () => {
     ['was cancelled instead', { confirms: { a: failure('cancelled') } }, undefined],
     ['cannot be found out about', { confirms: { a: halt() } }, { name: 'Halt' }],
     ['meets a mistake of ours', { confirms: { a: new TypeError('ours') } }, { name: 'TypeError' }],
-    ['has an amend that nobody knows of', { amends: { m: halt() } }, { name: 'Halt' }],
+    ['has an amend in doubt', { amends: { m: halt() } }, { name: 'Halt' }],
   ])('goes on with the others where one of them %s', async (_name, given, thrown) => {
     const orders = [of('m', 'amending'), of('a', 'processing'), of('b', 'processing'), cancelling('c')];
     const stage = settling([...orders, of('draft', 'draft')], given);
