@@ -8,7 +8,7 @@ import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
 import type { ApprovedBounds, DataOf, Entry, EntryType, Json } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
-import type { LimitRules, WorkingOrder } from '../../src/venue/limits/check.ts';
+import { type LimitRules, MOST_OPEN_ORDERS, type WorkingOrder } from '../../src/venue/limits/check.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 import { fill, ID, record, T0, terms } from '../venue/order-samples.ts';
@@ -1202,6 +1202,17 @@ describe('counts that outlive a process', () => {
     expect(story.asks({}, rules, { step: 'steps/1' })).toContain('STEP_FILLS_EXCEEDED');
     expect(story.asks({}, { maxOpenOrders: 1 })).toBe('OPEN_ORDERS_EXCEED_MAX: open=2, max=1');
   });
+
+  it('count no own order that has ended since it was listed', () => {
+    const story = new Story().placed(1).shown(1, 'open');
+    const foreign = Array.from({ length: MOST_OPEN_ORDERS - 1 }, (_, n) =>
+      record('open', { id: `BTC-USD@${100 + n}`, client_order_id: '' }),
+    );
+    const own = record('open', { id: 'BTC-USD@1', client_order_id: 'rb1' });
+    story.read('GET /orders', { status: 'open' }, [own, ...foreign]);
+    expect(story.asks({}, {})).toContain('OPEN_ORDERS_NEAR_VENUE_LIMIT');
+    expect(story.cancelled(1).shown(1, 'canceled').asks({}, {})).toBe('ok');
+  });
 });
 
 describe('the bounds of the approved plan', () => {
@@ -1235,6 +1246,14 @@ describe('the bounds of the approved plan', () => {
     ];
     expect(story.asks({ ...reduce, size: '10' }, rules)).toBe('ok');
     expect(story.asks({ ...reduce, size: '11' }, rules)).toBe('BEYOND_PLAN: figure=orders, value=2, max=1');
+  });
+  it('count an order that reduces no more where others of the run do already', () => {
+    const reduce = { ...SHORT, allow: 'reduce' } as const;
+    const story = new Story().approved({ orders: 2 }).placed(1).shown(1, 'closed', { total_filled_size: '10' });
+    story.read('GET /fills/order', { order_id: 'BTC-USD@1' }, [fill('1', '10', { order_id: 'BTC-USD@1' })]);
+    story.placed(2, { ...reduce, size: '4' }).shown(2, 'open', { side: 'short', size: '4' });
+    expect(story.asks({ ...reduce, size: '6' }, {})).toBe('ok');
+    expect(story.asks({ ...reduce, size: '7' }, {})).toBe('BEYOND_PLAN: figure=orders, value=3, max=2');
   });
   it('are not there without an approved plan', () => {
     expect(new Story().placed(1).placed(2).asks({ size: '1000' }, {})).toBe('ok');
