@@ -6,7 +6,7 @@ import type { CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import { findPlain, spellValue } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
 import { findPath, findRoot, isZero, listParts, listPaths, listTerms, spell } from '../expression/tree.ts';
-import { walkSteps } from '../steps/walk.ts';
+import { listAllSteps, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
 import {
   assumeZero,
@@ -30,7 +30,7 @@ export class StepNames {
   private readonly sums: ReadonlySet<string>;
 
   constructor(runbook: CheckedRunbook) {
-    const steps = [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])];
+    const steps = [...walkSteps(listAllSteps(runbook))];
     for (const step of steps) {
       if (step.id === undefined) continue;
       if (step.verb === 'place') this.places.set(step.id, step.path);

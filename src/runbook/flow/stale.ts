@@ -8,7 +8,7 @@ import { findOrigin, findPlain, findTree, listFieldsRead, listParsed, spellValue
 import type { SyntaxNode } from '../expression/syntax.ts';
 import { findPath, listTerms } from '../expression/tree.ts';
 import { findAwaited } from '../steps/awaited.ts';
-import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
+import { listAllSteps, listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
 import { isSteady, listFillReads, takeDecision } from './conditions.ts';
 import { type Decisions, NOT_PLACED } from './facts.ts';
@@ -81,7 +81,7 @@ class StaleDomain implements Domain<StaleState> {
 
   constructor(runbook: CheckedRunbook) {
     this.steady = new Set(['inputs', ...runbook.let.map(({ name }) => name)]);
-    const named = [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])].flatMap((step) => {
+    const named = [...walkSteps(listAllSteps(runbook))].flatMap((step) => {
       if (step.id === undefined || (step.verb !== 'place' && step.verb !== 'protect')) return [];
       return [step.id, ...(step.verb === 'protect' ? listLegs(step).map((leg) => `${step.id}.${leg}`) : [])];
     });
