@@ -466,6 +466,11 @@ export function isInstant(at: unknown): boolean {
   return Number.isSafeInteger(at) && Math.abs(at as number) <= 8.64e15;
 }
 
+/** A step's path without its rounds and attempts, as the runbook names the step: `repeat/do/o` of `repeat[3]/do/o~2`. */
+export function stripRounds(path: string): string {
+  return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
+}
+
 const FEED_REQUEST = '#feed-request:';
 
 /** Builds the id of a declared request that a feed sends by itself; the engine knows only the feed. */

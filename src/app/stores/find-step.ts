@@ -2,6 +2,7 @@
 
 import { makePrintable } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
+import { stripRounds } from '../../journal/entry.ts';
 import { formatStepName, formatText } from '../../report/format.ts';
 import { UserError } from '../errors.ts';
 
@@ -16,11 +17,6 @@ export function isWithin(path: string, named: string): boolean {
     bare.split('/').some((part) => part === named || part.replace(/^\d+:/, '') === named) ||
     listBlocks(path).some((block) => isShownAs(block, named))
   );
-}
-
-/** A path without its iterations and attempts. */
-function stripRounds(path: string): string {
-  return path.replace(/\[\d+\]|~\d+/g, '');
 }
 
 /** A path and the path of every block around it: `a`, `a/b` and `a/b/c` of `a/b/c`. */

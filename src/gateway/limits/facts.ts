@@ -5,7 +5,7 @@
 
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { PassingMap } from '../../base/passing-map.ts';
-import type { ApprovedBounds, DataOf, Entry } from '../../journal/entry.ts';
+import { type ApprovedBounds, type DataOf, type Entry, stripRounds } from '../../journal/entry.ts';
 import { HeldPositions, pickNearerZero } from '../../journal/held-positions.ts';
 import type { OrderTracker } from '../../journal/orders.ts';
 import { getAction, getEndpoint, isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
@@ -458,12 +458,12 @@ class StepFillTimes {
 
   count(step: string, tracker: OrderTracker, now: number, windowMs: number): number {
     for (const { orderId, step: reader, at } of this.added.splice(0)) {
-      const placed = dropRounds(tracker.byId(orderId)?.step ?? reader);
+      const placed = stripRounds(tracker.byId(orderId)?.step ?? reader);
       const times = this.byStep.get(placed);
       if (times === undefined) this.byStep.set(placed, [at]);
       else times.push(at);
     }
-    const wanted = dropRounds(step);
+    const wanted = stripRounds(step);
     const times = (this.byStep.get(wanted) ?? []).filter((at) => now - at < windowMs);
     this.byStep.set(wanted, times);
     return times.length;
@@ -475,9 +475,4 @@ function findPlaced(call: VenueCall, attempted: boolean): string | undefined {
   return attempted && getAction(call.endpoint) === 'place'
     ? (call.clientOrderId ?? call.intent?.clientOrderId)
     : undefined;
-}
-
-/** The path of a step without the rounds and attempts in which it was made: `repeat/do/o` of `repeat[3]/do/o~2`. */
-function dropRounds(step: string): string {
-  return step.replace(/\[\d+\]|~\d+/g, '');
 }

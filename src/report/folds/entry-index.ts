@@ -3,10 +3,9 @@
  * entries. It keeps numbers, not entries: a run of a hundred thousand entries takes a few hundred kilobytes.
  */
 import { formatCount, formatList, formatSpan } from '../../base/format.ts';
-import { type Entry, type EntryType, readStepEnd } from '../../journal/entry.ts';
+import { type Entry, type EntryType, readStepEnd, stripRounds } from '../../journal/entry.ts';
 import { describeLeft } from '../../venue/position/residual.ts';
 import { formatIsoTime, formatJson, formatPairs, formatText, summarizeResult } from '../format.ts';
-import { toLanePath } from './steps.ts';
 
 /** The groups a reader filters by. */
 export const ENTRY_GROUPS = {
@@ -76,7 +75,7 @@ export class EntryIndex {
     if (entry.seq === this.newest) return;
     this.newest = entry.seq;
     this.group.push(GROUP_OF.get(entry.type) ?? -1);
-    this.step.push(this.steps.assignNumber(toLanePath(entry.step)));
+    this.step.push(this.steps.assignNumber(stripRounds(entry.step)));
     this.order.push(this.findOrder(entry));
   }
 

@@ -3,14 +3,13 @@
  * that requested it. The states come from the engine's order tracker; this adds the reasons and the prices over time.
  */
 import type { DecimalString } from '../../base/decimal.ts';
-import type { DataOf, Entry, Json } from '../../journal/entry.ts';
+import { type DataOf, type Entry, type Json, stripRounds } from '../../journal/entry.ts';
 import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { describeOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
 import { formatAmount, formatPairs, formatQuoteCurrency, formatStepName, isPartOfPosition } from '../format.ts';
 import { findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts';
 import { type FollowedOrder, OrderFold, type OrderRow } from './orders.ts';
-import { toLanePath } from './steps.ts';
 
 interface OrderMove {
   readonly seq: number;
@@ -82,7 +81,7 @@ export class OrderLifeFold {
   apply(entry: Entry): void {
     if (entry.type === 'run.started') this.startedAt = entry.data.startedAt;
     if (entry.type === 'step.started' || entry.type === 'step.ended')
-      this.steps.set(toLanePath(entry.step), entry.data);
+      this.steps.set(stripRounds(entry.step), entry.data);
     const changes = this.orders.apply(entry);
     if (entry.type === 'call.intended' && entry.data.intent !== undefined) this.addIntent(entry.data.intent, entry);
     for (const { order, from, to, event } of changes) {
@@ -119,11 +118,11 @@ export class OrderLifeFold {
     const { intent, step, createdAt, snapshot } = order;
     const { seq, moves, levels, alarms } = this.findNotes(order, 0);
     const stateMeaning = describeOrderState(snapshot.state);
-    const wanted = this.steps.get(toLanePath(step));
+    const wanted = this.steps.get(stripRounds(step));
     return {
       ...row,
       label: formatStepName(step, wanted?.id),
-      step: toLanePath(step),
+      step: stripRounds(step),
       createdAt: createdAt - this.startedAt,
       seq,
       amount: formatAmount(row),
@@ -181,7 +180,7 @@ export class OrderLifeFold {
 
   /** The name of the step that requested a change, with its verb: `expired (cancel)`. */
   private nameAskingStep(step: string): string {
-    const known = this.steps.get(toLanePath(step));
+    const known = this.steps.get(stripRounds(step));
     const name = formatStepName(step, known?.id);
     return known === undefined || known.verb === name ? name : `${name} (${known.verb})`;
   }

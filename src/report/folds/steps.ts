@@ -3,7 +3,7 @@
  * repeat. A lane with very many rounds is merged, so that the page stays small however long the run is.
  */
 import { PassingMap } from '../../base/passing-map.ts';
-import { type Entry, type ErrorFact, readStepEnd } from '../../journal/entry.ts';
+import { type Entry, type ErrorFact, readStepEnd, stripRounds } from '../../journal/entry.ts';
 import { formatStepName } from '../format.ts';
 import { type BarOutcome, type StepBar, StepBars } from '../results/step-bars.ts';
 
@@ -84,7 +84,7 @@ export class StepLaneFold {
         this.begin(entry.step, entry.data, entry.at, entry.seq);
         return;
       case 'step.retried': {
-        const lane = this.lanes.get(toLanePath(entry.step));
+        const lane = this.lanes.get(stripRounds(entry.step));
         if (lane !== undefined) lane.retries += 1;
         return;
       }
@@ -130,7 +130,7 @@ export class StepLaneFold {
   ): Round {
     const known = this.open.get(path);
     if (known !== undefined) return known;
-    const key = toLanePath(path);
+    const key = stripRounds(path);
     const lane = this.lanes.get(key) ?? makeLane(key, id, verb);
     this.lanes.set(key, lane);
     const from = at - this.startedAt;
@@ -143,11 +143,6 @@ export class StepLaneFold {
 function makeLane(path: string, id: string | undefined, verb: string): Lane {
   const outcomes = { succeeded: 0, failed: 0, skipped: 0, halted: 0, left: 0, active: 0 };
   return { path, id, verb, bars: new StepBars(MOST_BARS), outcomes, totalMs: 0, retries: 0, error: undefined };
-}
-
-/** A path without the numbers of rounds and attempts, as the chart and the runbook name the step. */
-export function toLanePath(path: string): string {
-  return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
 }
 
 /** `open`: when the rounds began that have not ended. */

@@ -5,11 +5,10 @@
 
 import { formatCount, formatOffset, formatSpan } from '../../base/format.ts';
 import { PassingMap } from '../../base/passing-map.ts';
-import { type DataOf, type Entry, readStepEnd } from '../../journal/entry.ts';
+import { type DataOf, type Entry, readStepEnd, stripRounds } from '../../journal/entry.ts';
 import type { OrderState } from '../../venue/order/states.ts';
 import type { FollowedOrder } from '../folds/orders.ts';
 import type { RunPageDocument } from '../folds/run-facts.ts';
-import { toLanePath } from '../folds/steps.ts';
 import { formatIsoTime, formatText } from '../format.ts';
 import { type Merging, PointSeries } from '../results/point-series.ts';
 import { listOtherRequests } from '../results/run-rows.ts';
@@ -148,7 +147,7 @@ ${drawGrid(axis, height)}${parts}
   private beginStep({ step: path, at, seq }: Entry, verb: string): { readonly bars: StepBars; readonly place: number } {
     const known = this.openSteps.get(path);
     if (known !== undefined) return known;
-    const lane = toLanePath(path);
+    const lane = stripRounds(path);
     const key = this.rows.has(lane) || this.rows.size < MOST_STEPS ? lane : MORE;
     const bars = this.rows.get(key) ?? new StepBars(MOST_BARS);
     this.rows.set(key, bars);

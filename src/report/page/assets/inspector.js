@@ -1,4 +1,5 @@
 /** Shows one entry beside the page: formatted, and as the line that was hashed. */
+import { stripRounds } from '../../../journal/entry.ts';
 import { get, makeRunPath } from './api.js';
 import { element, replace } from './dom.js';
 import { formatTime } from './words.js';
@@ -42,11 +43,7 @@ export function createInspector(run, open) {
         step !== undefined &&
           drawFact(
             'step',
-            element(
-              'button.link',
-              { type: 'button', on: { click: () => open({ step: step.replace(/\[\d+\]|~\d+/g, '') }) } },
-              step,
-            ),
+            element('button.link', { type: 'button', on: { click: () => open({ step: stripRounds(step) }) } }, step),
           ),
         drawFact('hash', element('code.hash', {}, entry.hash)),
       ),
