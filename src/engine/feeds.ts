@@ -20,6 +20,9 @@ interface Reading {
 
 const DONE = Promise.resolve();
 
+/** The price of a market is a precaution where it only judges what a run leaves: it is not waited for long. */
+const PRICE_READING: FeedNeed = { class: 'complete', withinMs: 2000 };
+
 /** The path of the step that reads, and its need; with `only`, of a feed by market it reads the value of this market alone. */
 type ReadingPlace =
   | string
@@ -82,7 +85,7 @@ export class FeedCache {
 
   /** Reads the price of a market by the profile's price feed, whatever feeds the runbook declares. */
   readMarketPrice(market: string, step: string): Promise<void> {
-    return this.read(MARKET_PRICE, market, step, undefined);
+    return this.read(MARKET_PRICE, market, step, PRICE_READING);
   }
 
   /** The price that `readMarketPrice` has read last; undefined where that reading gave none. */

@@ -32,8 +32,6 @@ import type { WireReply } from './transport.ts';
 
 /** How long a protective request waits for its attempt to be durable, ms. */
 export const PROTECTIVE_FLUSH_MS = 500;
-/** How long the market's price is waited for where it is a precaution, ms: for its tokens, and then for its answer. */
-const PRICE_WITHIN_MS = 2000;
 
 export class VenueClient implements VenuePort {
   readonly markets: readonly string[];
@@ -96,8 +94,10 @@ export class VenueClient implements VenuePort {
   }
 
   async feed(name: string, key: string | undefined, step: string, need?: FeedNeed): Promise<FeedValue | undefined> {
-    const { log } = this.parts;
-    const value = await this.readFeed(name, key, step, need).catch((error: unknown) => {
+    const { feeds, gate, log } = this.parts;
+    const source = name === MARKET_PRICE ? gate.priceFeed : name;
+    const reading = source === undefined ? undefined : feeds.read(source, key, step, need);
+    const value = await reading?.catch((error: unknown) => {
       this.parts.onCrash?.(error);
       return undefined;
     });
@@ -114,19 +114,6 @@ export class VenueClient implements VenuePort {
       step,
     );
     return value;
-  }
-
-  private async readFeed(
-    name: string,
-    key: string | undefined,
-    step: string,
-    need: FeedNeed | undefined,
-  ): Promise<FeedValue | undefined> {
-    const { feeds, gate } = this.parts;
-    if (name !== MARKET_PRICE) return feeds.read(name, key, step, need);
-    const source = gate.priceFeed;
-    const precaution: FeedNeed = { class: 'complete', withinMs: PRICE_WITHIN_MS };
-    return source === undefined ? undefined : feeds.read(source, key, step, precaution);
   }
 
   request(

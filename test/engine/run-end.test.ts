@@ -461,10 +461,13 @@ it.each([
   async (price, outcome, covered, closed) => {
     const stop =
       'place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 63000, price: 62500}, allow: reduce';
+    const needs: unknown[] = [];
+    const answersFeed: Scene['answersFeed'] = (need) => needs.push(need) > 0;
     const { entries, ...end } = await performed(
       `steps:\n  - ${BUYS}\n  - {${stop}}\n  - wait: 1m\non_error:\n  - close: BTC-USD`,
-      { priceFeed: true, config: { markets: { 'BTC-USD': { path: jumping(price) } } } },
+      { priceFeed: true, answersFeed, config: { markets: { 'BTC-USD': { path: jumping(price) } } } },
     );
+    expect(needs).toContainEqual({ class: 'complete', withinMs: 2000 });
     const said = entries.find(({ type }) => type === 'run.residual');
     expect([end.outcome, said?.data]).toMatchObject([outcome, { left: [{ opened: '0.1', covered }] }]);
     expect(end.books.fills.filter(({ side }) => side === 'short').map(({ side, size }) => `${side} ${size}`)).toEqual(

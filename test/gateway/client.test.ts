@@ -412,16 +412,17 @@ describe('what is read', () => {
     expect(turns()).toBe(1);
   });
 
-  it('is the price of a market by the price feed of the profile, not waited for long, and nothing where it binds none', async () => {
+  it('is the price of a market by the price feed of the profile, read as needed, and nothing where it binds none', async () => {
     const asked: unknown[] = [];
     const read: FeedSource['read'] = async (...which) => {
       asked.push(which);
       return { name: 'mid', value: '64000', at: START };
     };
+    const need = { class: 'complete', withinMs: 7 } as const;
     for (const priceFeed of [undefined, 'mid']) {
       const gate = new LimitFactsFold(new OrderTracker(), {}, undefined, priceFeed);
       const { client, run, of } = setUp({ parts: { feeds: { read }, gate } });
-      const found = await run(client.feed(MARKET_PRICE, 'BTC-USD', 'settle'));
+      const found = await run(client.feed(MARKET_PRICE, 'BTC-USD', 'settle', need));
       expect([found?.value, of('feed.read')]).toEqual([
         priceFeed && '64000',
         [
@@ -434,7 +435,7 @@ describe('what is read', () => {
         ],
       ]);
     }
-    expect(asked).toEqual([['mid', 'BTC-USD', 'settle', { class: 'complete', withinMs: 2000 }]]);
+    expect(asked).toEqual([['mid', 'BTC-USD', 'settle', need]]);
   });
 
   it('are the rules of the markets that the deployment describes', () => {
