@@ -4,18 +4,12 @@
  */
 
 import { appendActIn } from '../account/sqlite.ts';
-import { type Database, hasTable, openPrepared, statementsOf } from '../sql/sqlite.ts';
-import { compareSlots, readWaiting, SCHEDULE_SQL, toOccurrenceValues } from './rows.ts';
+import { type Database, hasTable, openPrepared, toSqlDatabase } from '../sql/sqlite.ts';
+import type { SqlRow } from '../sql/values.ts';
+import { ask, type Work } from '../sql/work.ts';
+import { SCHEDULE_SQL, toOccurrenceValues } from './rows.ts';
 import { SqlScheduleStore } from './sql-store.ts';
-import {
-  buildDecidedError,
-  buildFencedError,
-  makeDecidedAct,
-  makeLostAct,
-  type OccurrenceRow,
-  type ScheduleMarks,
-  type ScheduleStore,
-} from './store.ts';
+import { buildDecidedError, type OccurrenceRow, type ScheduleStore } from './store.ts';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS agenda_epoch (
@@ -59,75 +53,34 @@ export async function openSqliteScheduleStore(file: string): Promise<ScheduleSto
   );
 }
 
-class SqliteScheduleStore extends SqlScheduleStore implements ScheduleStore {
-  private readonly database: Database;
+class SqliteScheduleStore extends SqlScheduleStore {
+  private readonly file: Database;
 
   constructor(database: Database) {
-    super(statementsOf(database), "CAST(json_extract(request, '$.at') AS INTEGER)");
-    this.database = database;
+    super(toSqlDatabase(database), appendActIn(database), "CAST(json_extract(request, '$.at') AS INTEGER)");
+    this.file = database;
   }
 
-  async engage(
-    account: string,
-    epoch: number,
-    slots: readonly string[],
-    at: number,
-  ): Promise<ReadonlyMap<string, number>> {
-    const { database } = this;
-    return this.transactUnderEpoch(account, epoch, () => {
-      const { forgotten, learnt, since } = compareSlots(database.statement(SCHEDULE_SQL.slots).all(account), slots, at);
-      const forget = database.statement(SCHEDULE_SQL.forgetSlot);
-      for (const slot of forgotten) forget.run(account, slot);
-      const learn = database.statement(SCHEDULE_SQL.learnSlot);
-      for (const slot of learnt) learn.run(account, slot, at);
-      return since;
+  protected override async findLast(account: string, slots: readonly string[]): Promise<readonly SqlRow[]> {
+    const find = this.file.statement(SCHEDULE_SQL.last);
+    return slots.flatMap((slot) => {
+      const last = find.get(account, slot)?.last ?? null;
+      return last === null ? [] : [{ slot, last }];
     });
   }
 
-  async marks(account: string, slots: readonly string[]): Promise<ScheduleMarks> {
-    const last = this.database.statement(SCHEDULE_SQL.last);
-    const through = new Map<string, number>();
-    for (const slot of slots) {
-      const found = last.get(account, slot)?.last;
-      if (found !== null && found !== undefined) through.set(slot, Number(found));
-    }
-    return { through, waiting: this.database.statement(SCHEDULE_SQL.waiting).all(account).map(readWaiting) };
+  protected override *write(account: string, rows: readonly OccurrenceRow[]): Work<void> {
+    for (const row of rows)
+      if ((yield* ask(SCHEDULE_SQL.record, ...toOccurrenceValues(account, row))).changes !== 1)
+        throw buildDecidedError(row);
   }
 
-  async record(account: string, epoch: number, rows: readonly OccurrenceRow[]): Promise<void> {
-    const write = this.database.statement(SCHEDULE_SQL.record);
-    this.transactUnderEpoch(account, epoch, () => {
-      for (const row of rows)
-        if (write.run(...toOccurrenceValues(account, row)).changes !== 1) throw buildDecidedError(row);
-      if (rows.length > 0) appendActIn(this.database, account, makeDecidedAct(rows));
-    });
-  }
-
-  async settle(account: string, run: string, began: 'begun' | 'lost', at: number): Promise<void> {
-    const { database } = this;
-    database.transaction(() => {
-      const { changes } = database.statement(SCHEDULE_SQL.settle).run(began, run, account);
-      if (began === 'lost' && changes > 0) appendActIn(database, account, makeLostAct(run, at));
-    });
+  protected override areStored(): never {
+    throw new Error('sqlite: a commit either returns or throws');
   }
 
   // A file that is only read may lack the table.
   override async decidedAccounts(): Promise<readonly string[]> {
-    return hasTable(this.database, 'occurrence') ? super.decidedAccounts() : [];
-  }
-
-  async close(): Promise<void> {
-    this.database.close();
-  }
-
-  /** Runs `work` in a transaction after which processes of an older epoch are fenced. */
-  private transactUnderEpoch<T>(account: string, epoch: number, work: () => T): T {
-    const { database } = this;
-    return database.transaction(() => {
-      const newest = Number(database.statement(SCHEDULE_SQL.epoch).get(account)?.epoch ?? 0);
-      if (epoch < newest) throw buildFencedError(account, epoch, newest);
-      if (epoch > newest) database.statement(SCHEDULE_SQL.newerEpoch).run(account, epoch);
-      return work();
-    });
+    return hasTable(this.file, 'occurrence') ? super.decidedAccounts() : [];
   }
 }

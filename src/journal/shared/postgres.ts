@@ -12,9 +12,9 @@ import {
   type PostgresAccess,
   type PostgresDatabase,
   type Query,
-  RESTART_PATIENCE_MS,
-  statementsOf,
+  toSqlDatabase,
 } from '../sql/postgres.ts';
+import { RESTART_PATIENCE_MS } from '../sql/work.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { mailboxIn, readKillEvent, readLeaseRow, SHARED_SQL } from './rows.ts';
@@ -58,7 +58,7 @@ export async function openSharedPostgres(
     ledgers: ledgerRows(ledgers),
     leases: leasesIn(database, machine),
     killSwitch: killSwitchIn(database),
-    mailbox: mailboxIn(statementsOf(database)),
+    mailbox: mailboxIn(toSqlDatabase(database)),
     readClock: async () => Number((await database.query('SELECT server_ms() AS now')).rows[0]?.now),
     async close() {
       await ledgers.close();

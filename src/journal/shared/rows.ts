@@ -3,7 +3,8 @@
  * the functions that read a row. Parameters are written `?`. Schemas, locks and clocks differ and stay with each store.
  */
 
-import type { SqlRow, Statements } from '../sql/values.ts';
+import type { SqlRow } from '../sql/values.ts';
+import type { SqlDatabase } from '../sql/work.ts';
 import type { LeaseRow } from './lease.ts';
 import type { KillEvent, Mailbox, PostedMessage, RunCommand } from './shared.ts';
 
@@ -55,17 +56,17 @@ function readPostedMessage(row: SqlRow): PostedMessage {
 }
 
 /** The mailbox, the same in every database: each of its acts is one statement. */
-export function mailboxIn(statements: Statements): Mailbox {
+export function mailboxIn(database: Pick<SqlDatabase, 'rows' | 'change'>): Mailbox {
   return {
     async post({ run, command, by, at, step = null, reason = null }) {
-      const [row] = await statements.rows(SHARED_SQL.post, run, command, by, at, step, reason);
+      const [row] = await database.rows(SHARED_SQL.post, run, command, by, at, step, reason);
       return Number(row?.sequence);
     },
     async pending(run) {
-      return (await statements.rows(SHARED_SQL.pending, run)).map(readPostedMessage);
+      return (await database.rows(SHARED_SQL.pending, run)).map(readPostedMessage);
     },
     async acknowledge(run, sequence) {
-      await statements.change(SHARED_SQL.acknowledge, run, sequence);
+      await database.change(SHARED_SQL.acknowledge, run, sequence);
     },
   };
 }

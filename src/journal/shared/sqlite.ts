@@ -4,7 +4,7 @@
  * may lose the last seconds of a ledger; the next process then counts the attempts in its journal.
  */
 
-import { ACTING_WAIT_MS, type Database, openPrepared, statementsOf } from '../sql/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, openPrepared, toSqlDatabase } from '../sql/sqlite.ts';
 import { type AccountGuard, openGuardedShared } from './account-guard.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
@@ -72,7 +72,7 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
     ledgers: ledgerRows(ledgers, machine),
     leases: leasesIn(shared, machine),
     killSwitch: killSwitchIn(shared),
-    mailbox: mailboxIn(statementsOf(shared)),
+    mailbox: mailboxIn(toSqlDatabase(shared)),
     limitWait: () => shared.limitWait(ACTING_WAIT_MS),
     async close() {
       ledgers.close();

@@ -11,7 +11,15 @@ import type { Pool, PoolClient } from 'pg';
 import { type Failure, makeStoreError, StoreAway, StoreError } from '../store.ts';
 import { SET_ASIDE_ACTS } from './act-table.ts';
 import { LATER_TABLES, POSTGRES_SCHEMA, SCHEMA_NAME, SCHEMA_VERSION } from './postgres-schema.ts';
-import type { SqlRow, SqlValue, Statements } from './values.ts';
+import type { SqlRow, SqlValue } from './values.ts';
+import {
+  RESTART_PATIENCE_MS,
+  type SqlAnswer,
+  type SqlDatabase,
+  type SqlParameter,
+  type TransactionOptions,
+  type Work,
+} from './work.ts';
 
 export interface PostgresAccess {
   /** `postgres://user:password@host:port/database`; all of it is secret. Missing parts come from the PG* variables. */
@@ -20,26 +28,10 @@ export interface PostgresAccess {
   readonly name: string;
 }
 
-/** The value of a parameter; lists are for `unnest`. */
-type PostgresValue = SqlValue | readonly (string | number | null)[];
-/** Runs one statement, parameters written `?`. An UPDATE without RETURNING gives no rows, only the number of changes. */
-export type Query = (sql: string, values?: readonly PostgresValue[]) => Promise<Answer>;
-interface Answer {
-  readonly rows: readonly SqlRow[];
-  readonly changes: number;
-}
+/** Runs one statement, parameters written `?`. */
+export type Query = (sql: string, values?: readonly SqlParameter[]) => Promise<SqlAnswer>;
 
-interface TransactionOptions {
-  /** False: the commit waits only for the server's memory; a crash of the server may lose the last commits. */
-  readonly durable?: boolean;
-  /**
-   * Finds out whether the transaction's writes were stored: called under the same lock on another connection when the answer
-   * to the commit was lost. Without it such a commit is reported as failed, although it may have happened.
-   */
-  readonly kept?: (query: Query) => Promise<boolean>;
-  /** How long to retry after a lost connection, while nothing has been committed, ms. */
-  readonly patienceMs?: number;
-}
+type QueryOptions = TransactionOptions<(query: Query) => Promise<boolean>>;
 
 export interface PostgresDatabase {
   /** One statement in a transaction of its own. */
@@ -47,21 +39,35 @@ export interface PostgresDatabase {
   /** Whether a table exists and has the column: who may not create tables may open a store that lacks the later ones. */
   has(table: string, column: string): Promise<boolean>;
   /** As `query`, for statements that only read: retries for `patienceMs` after a lost connection. */
-  read(sql: string, values: readonly PostgresValue[], patienceMs: number): Promise<readonly SqlRow[]>;
+  read(sql: string, values: readonly SqlParameter[], patienceMs: number): Promise<readonly SqlRow[]>;
   /**
    * Runs `work` while no other transaction with the same lock runs in any process. The lock is taken before anything is
    * read, and each statement sees what was committed when it began. A throw rolls back.
    */
-  transaction<T>(lock: string, work: (query: Query) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  transaction<T>(lock: string, work: (query: Query) => Promise<T>, options?: QueryOptions): Promise<T>;
   close(): Promise<void>;
 }
 
-/** The statements of a database for what is the same in every one. */
-export function statementsOf({ query }: Pick<PostgresDatabase, 'query'>): Statements {
+/** The database for what is the same in every one. `readingMs`: how long what only reads is retried after a lost connection. */
+export function toSqlDatabase(database: PostgresDatabase, readingMs?: number): SqlDatabase {
   return {
-    rows: async (sql, ...values) => (await query(sql, values)).rows,
-    change: async (sql, ...values) => (await query(sql, values)).changes,
+    rows: async (sql, ...values) =>
+      readingMs === undefined ? (await database.query(sql, values)).rows : database.read(sql, values, readingMs),
+    change: async (sql, ...values) => (await database.query(sql, values)).changes,
+    has: (table, column) => database.has(table, column),
+    transact: (lock, work, { kept, ...options } = {}) =>
+      database.transaction(lock, (query) => finish(query, work()), {
+        ...options,
+        ...(kept === undefined ? {} : { kept: async (query: Query) => kept !== 'repeat' && finish(query, kept()) }),
+      }),
+    close: () => database.close(),
   };
+}
+
+async function finish<T>(query: Query, work: Work<T>): Promise<T> {
+  let next = work.next();
+  while (next.done !== true) next = work.next(await query(next.value.sql, next.value.values));
+  return next.value;
 }
 
 /** The longest waits of a caller, and its number of connections. */
@@ -75,11 +81,6 @@ interface PostgresTimeouts {
   readonly answerMs: number;
 }
 
-/**
- * How long repeatable work is retried, ms. A restarting server is down for seconds; with a longer wait the deadman
- * switches of a run would fire first.
- */
-export const RESTART_PATIENCE_MS = 4_000;
 /** Versions before this one have not been tested. */
 const OLDEST_SERVER = 120_000;
 /** A process that hangs inside a transaction holds its lock no longer than this. */
@@ -193,7 +194,7 @@ class PooledDatabase implements PostgresDatabase {
 
   readonly query: Query = (sql, values) => this.connect((client) => this.ask(client, sql, values));
 
-  async read(sql: string, values: readonly PostgresValue[], patienceMs: number): Promise<readonly SqlRow[]> {
+  async read(sql: string, values: readonly SqlParameter[], patienceMs: number): Promise<readonly SqlRow[]> {
     const patience = AbortSignal.timeout(patienceMs);
     for (;;) {
       try {
@@ -214,7 +215,7 @@ class PooledDatabase implements PostgresDatabase {
     return this.columns.has(name);
   }
 
-  async transaction<T>(lock: string, work: (query: Query) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+  async transaction<T>(lock: string, work: (query: Query) => Promise<T>, options: QueryOptions = {}): Promise<T> {
     const { kept, durable = true, patienceMs = 0 } = options;
     const patience = patienceMs === 0 ? AbortSignal.abort() : AbortSignal.timeout(patienceMs);
     for (;;) {
@@ -276,7 +277,7 @@ class PooledDatabase implements PostgresDatabase {
     }
   }
 
-  private async ask(client: PoolClient, sql: string, values: readonly PostgresValue[] = []): Promise<Answer> {
+  private async ask(client: PoolClient, sql: string, values: readonly SqlParameter[] = []): Promise<SqlAnswer> {
     const { rows, rowCount } = await this.translateErrors(() =>
       client.query<Record<string, SqlValue>>(numberParameters(sql), values as unknown[]),
     );

@@ -13,7 +13,8 @@ import { type PlaceCheck, StoreError } from '../store.ts';
 import { identifyFile } from './file-place.ts';
 import { type Connection, connect, connectReading, isAllowed, type Statement } from './sqlite-connection.ts';
 import { loadDriver, toStoreError } from './sqlite-driver.ts';
-import type { SqlValue, Statements } from './values.ts';
+import type { SqlValue } from './values.ts';
+import type { SqlDatabase, Work } from './work.ts';
 
 /**
  * One connection. Everything is synchronous, as the driver is. Failures of the disk or the file are thrown as a
@@ -84,12 +85,35 @@ export async function openDatabase(file: string, canWrite: (path: string) => boo
   }
 }
 
-/** The statements of a database for what is the same in every one. */
-export function statementsOf(database: Pick<Database, 'statement'>): Statements {
+/** The database for what is the same in every one. */
+export function toSqlDatabase(database: Database): SqlDatabase {
   return {
     rows: async (sql, ...values) => database.statement(sql).all(...values),
     change: async (sql, ...values) => database.statement(sql).run(...values).changes,
+    has: async (table, column) => hasTable(database, table, column),
+    // A transaction locks the whole file, and a commit either returns or throws.
+    async transact(_lock, work, { durable } = {}) {
+      if (durable !== undefined) database.setDurable(durable);
+      return database.transaction(() => finish(database, work()));
+    },
+    async close() {
+      database.close();
+    },
   };
+}
+
+function finish<T>(database: Database, work: Work<T>): T {
+  let next = work.next();
+  while (next.done !== true) {
+    const statement = database.statement(next.value.sql);
+    const values = next.value.values as readonly SqlValue[];
+    next = work.next(
+      next.value.sql.startsWith('SELECT')
+        ? { rows: statement.all(...values), changes: 0 }
+        : { rows: [], ...statement.run(...values) },
+    );
+  }
+  return next.value;
 }
 
 /** Opens `file` and prepares it, such as by making its tables; closes it again where that fails. Rejects with a StoreError. */

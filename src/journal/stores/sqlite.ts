@@ -4,32 +4,14 @@
  * transaction.
  */
 
-import { appendActIn, readLastAct } from '../account/sqlite.ts';
-import { ACTING_WAIT_MS, type Database, hasTable, openPrepared } from '../sql/sqlite.ts';
-import { NO_LIMIT } from '../sql/values.ts';
-import {
-  type AccountRow,
-  type AccountRowChange,
-  type AppendOptions,
-  type JournalStore,
-  type PlaceCheck,
-  type RunFilter,
-  type RunHead,
-  type RunRow,
-  type StoredEntry,
-  StoreError,
-} from '../store.ts';
-import { ANSWER, refuseAppend } from './errors.ts';
-import {
-  buildRunsQuery,
-  JOURNAL_SQL,
-  readAccountRow,
-  readHead,
-  readRunHead,
-  readRunRow,
-  readStoredEntry,
-  toRunValues,
-} from './rows.ts';
+import { appendActIn } from '../account/sqlite.ts';
+import { ACTING_WAIT_MS, type Database, hasTable, openPrepared, toSqlDatabase } from '../sql/sqlite.ts';
+import type { SqlValue } from '../sql/values.ts';
+import { ask, type Work } from '../sql/work.ts';
+import { type AppendOptions, type JournalStore, type PlaceCheck, type StoredEntry, StoreError } from '../store.ts';
+import { ANSWER } from './errors.ts';
+import { readStoredEntry } from './rows.ts';
+import { SqlStore } from './sql-store.ts';
 
 /**
  * `entries` has a rowid and an index on (run, seq). Measured: WITHOUT ROWID stores a line of more than 1 kB outside the tree,
@@ -98,128 +80,60 @@ const INSERT = 'INSERT INTO entries (run, seq, at, type, step, line, hash) VALUE
 const INSERT_IN_EPOCH = `INSERT INTO entries (run, seq, at, type, step, line, hash)
   SELECT run, ?, ?, ?, ?, ?, ? FROM runs WHERE run = ? AND epoch = ?`;
 
-class SqliteStore implements JournalStore {
+class SqliteStore extends SqlStore {
   readonly places: readonly PlaceCheck[];
-  private readonly database: Database;
+  private readonly file: Database;
   /** By run whose last entry this store appended and that goes on: the number of that entry. */
   private readonly ownLast = new Map<string, number>();
 
   constructor(database: Database) {
-    this.database = database;
+    super(toSqlDatabase(database), appendActIn(database), 0);
+    this.file = database;
     this.places = [database.place];
   }
 
   limitWait(): void {
-    this.database.limitWait(ACTING_WAIT_MS);
+    this.file.limitWait(ACTING_WAIT_MS);
   }
 
-  async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {
+  override async append(entries: readonly StoredEntry[], options: AppendOptions): Promise<void> {
     const [first] = entries;
     if (first === undefined) return;
-    this.database.setDurable(options.durable);
-    if (entries.length > 1 || !this.appendNext(first, options))
-      this.database.transaction(() => this.insert(first, entries, options));
+    if (entries.length > 1 || !this.appendNext(first, options)) await super.append(entries, options);
     const last = entries.at(-1) ?? first;
-    // What follows an end, or what a person did, needs the checks of `insert`.
+    // What follows an end, or what a person did, needs the checks of a longer append.
     if (last.type === 'run.ended' || last.type === ANSWER) this.ownLast.delete(first.run);
     else this.ownLast.set(first.run, last.seq);
   }
 
   /**
    * Appends the entry that follows our own last one, with one statement that checks the epoch; the primary key refuses a
-   * number that another process has written. False when this shortcut does not apply; `insert` then finds the reason.
+   * number that another process has written. False when this shortcut does not apply; the longer append then finds the reason.
    */
   private appendNext(
     { run, seq, at, type, step, line, hash }: StoredEntry,
-    { row, acts, epoch = 0 }: AppendOptions,
+    { row, acts, epoch = 0, durable }: AppendOptions,
   ): boolean {
     if (row !== undefined || acts !== undefined || this.ownLast.get(run) !== seq - 1) return false;
+    this.file.setDurable(durable);
     try {
-      return this.database.runAlone(INSERT_IN_EPOCH, seq, at, type, step, line, hash, run, epoch).changes === 1;
+      return this.file.runAlone(INSERT_IN_EPOCH, seq, at, type, step, line, hash, run, epoch).changes === 1;
     } catch (error) {
       if (error instanceof StoreError) throw error;
       return false;
     }
   }
 
-  private insert({ run }: StoredEntry, entries: readonly StoredEntry[], options: AppendOptions): void {
-    const { row, epoch = 0 } = options;
-    const head = readHead(this.database.statement(JOURNAL_SQL.head).get(run, run, run, run));
-    refuseAppend(entries, options, head);
-    if (row !== undefined) this.database.statement(JOURNAL_SQL.writeRow).run(...toRunValues(row, epoch));
-    else if (epoch > (head.epoch ?? 0)) this.database.statement(JOURNAL_SQL.newerEpoch).run(epoch, run);
-    const insert = this.database.statement(INSERT);
-    for (const { seq, at, type, step, line, hash } of entries) insert.run(run, seq, at, type, step, line, hash);
-    for (const act of options.acts?.acts ?? []) appendActIn(this.database, options.acts?.account ?? '', act);
+  protected override *insert(run: string, entries: readonly StoredEntry[]): Work<void> {
+    for (const { seq, at, type, step, line, hash } of entries) yield* ask(INSERT, run, seq, at, type, step, line, hash);
   }
 
-  async read(
-    run: string,
-    range: { readonly after?: number; readonly limit?: number } = {},
-  ): Promise<readonly StoredEntry[]> {
-    return this.database
-      .statement(JOURNAL_SQL.read)
-      .tuples(run, range.after ?? 0, range.limit ?? NO_LIMIT)
-      .map((values) => readStoredEntry(run, values));
+  protected override async select(run: string, sql: string, ...values: readonly SqlValue[]) {
+    const rows = this.file.statement(sql).tuples(...values);
+    return rows.map((columns) => readStoredEntry(run, columns));
   }
 
-  async runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
-    const { sql, values } = buildRunsQuery(filter);
-    return this.database
-      .statement(sql)
-      .all(...values)
-      .map(readRunRow);
-  }
-
-  async run(run: string): Promise<RunRow | undefined> {
-    const row = this.database.statement(JOURNAL_SQL.run).get(run);
-    return row === undefined ? undefined : readRunRow(row);
-  }
-
-  async runsStamp(): Promise<string> {
-    return Object.values(this.database.statement(JOURNAL_SQL.runsStamp).get() ?? {}).join(' ');
-  }
-
-  async last(run: string): Promise<StoredEntry | undefined> {
-    const [values] = this.database.statement(JOURNAL_SQL.last).tuples(run);
-    return values === undefined ? undefined : readStoredEntry(run, values);
-  }
-
-  async remove(run: string, head: string): Promise<boolean> {
-    this.database.setDurable(true);
-    return this.database.transaction(() => {
-      if (this.database.statement(JOURNAL_SQL.lastOfEnded).get(run)?.hash !== head) return false;
-      this.database.statement(JOURNAL_SQL.removeEntries).run(run);
-      this.database.statement(JOURNAL_SQL.removeRun).run(run);
-      return true;
-    });
-  }
-
-  async heads(account: string): Promise<readonly RunHead[]> {
-    return this.database.statement(JOURNAL_SQL.heads).all(account).map(readRunHead);
-  }
-
-  async lastAct(account: string, upTo?: number): Promise<StoredEntry | undefined> {
-    return readLastAct(this.database, account, upTo);
-  }
-
-  async accountRows(key: string): Promise<readonly AccountRow[]> {
-    if (!hasTable(this.database, 'account_row')) return [];
-    return this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
-  }
-
-  async changeAccountRows(key: string, change: AccountRowChange): Promise<void> {
-    this.database.setDurable(true);
-    this.database.transaction(() => {
-      this.database.exec(ACCOUNT_ROWS);
-      const kept = this.database.statement(JOURNAL_SQL.accountRows).all(key).map(readAccountRow);
-      for (const { name, text } of change(kept))
-        if (text === '') this.database.statement(JOURNAL_SQL.removeAccountRow).run(key, name);
-        else this.database.statement(JOURNAL_SQL.putAccountRow).run(key, name, text);
-    });
-  }
-
-  async close(): Promise<void> {
-    this.database.close();
+  protected override prepareAccountRows(): void {
+    this.file.exec(ACCOUNT_ROWS);
   }
 }
