@@ -86,9 +86,7 @@ export class Simulator {
     this.clock = clock;
     this.startedAt = clock.now();
     this.chance = new Chance(seed);
-    this.markets = Object.fromEntries(
-      Object.entries(settings.markets).map(([id, { tick, lot, min_size }]) => [id, { tick, lot, min_size }]),
-    );
+    this.markets = mapFields(settings.markets, ({ tick, lot, min_size }) => ({ tick, lot, min_size }));
     this.venue = openVenue(settings, clock, this.chance);
     this.admission = new Admission(this.venue, this.startedAt);
     this.faults = new Faults(settings.faults, this.chance);

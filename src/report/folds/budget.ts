@@ -5,6 +5,7 @@
  */
 
 import { parseDurationMs } from '../../base/duration.ts';
+import { mapFields } from '../../base/json.ts';
 import { PassingMap } from '../../base/passing-map.ts';
 import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { readRateHeaders } from '../../venue/tokens/headers.ts';
@@ -162,7 +163,7 @@ export class BudgetFold {
   private settle(call: string, headers: JsonObject | undefined, at: number): void {
     const spending = this.waiting.get(call);
     this.waiting.delete(call);
-    const { remaining } = readRateHeaders(toTexts(headers), at);
+    const { remaining } = readRateHeaders(mapFields(headers ?? {}, String), at);
     if (spending === undefined || remaining === undefined) return;
     this.leastRemaining = Math.min(this.leastRemaining ?? remaining, remaining);
     const bucket = this.findBucket(spending.at);
@@ -223,10 +224,6 @@ function readRateSettings(settings: JsonObject): { readonly limit: number | unde
     limit: Number.isSafeInteger(limit) && limit > 0 ? limit : undefined,
     windowMs: windowMs ?? DEFAULT_WINDOW_MS,
   };
-}
-
-function toTexts(headers: JsonObject | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)]));
 }
 
 /** Each is a multiple of the one before, so that spans of one length are made of shorter ones. */

@@ -3,7 +3,7 @@
  * goes on keeps none of them, and notes which ended late (`listEnds`); with that, they are listed while the journal is read once more,
  * and few of them are in memory at a time.
  */
-import { isSameJson } from '../../base/json.ts';
+import { isSameJson, mapFields } from '../../base/json.ts';
 import { PassingMap } from '../../base/passing-map.ts';
 import {
   type DataOf,
@@ -325,12 +325,7 @@ function toRequestRow({ row, at, answer = UNANSWERED }: Request): RequestRow {
 }
 
 function toLiterals(params: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]): [string, Json] => [
-      name,
-      typeof value === 'number' ? String(value) : value,
-    ]),
-  );
+  return mapFields<Json, Json>(params, (value) => (typeof value === 'number' ? String(value) : value));
 }
 
 /** Adds up the tokens of a run's requests, in the order of sending. */

@@ -41,32 +41,21 @@ export interface ListNode {
 
 export type Node = ScalarNode | MapNode | ListNode;
 
-/** Plain data with null prototypes, for a schema. Its numbers are JavaScript numbers and must never be used as values. */
+/** Plain data for a schema. Its numbers are JavaScript numbers and must never be used as values. */
 export function plainData(node: Node): unknown {
-  switch (node.kind) {
-    case 'list':
-      return node.items.map(plainData);
-    case 'map': {
-      const data: Record<string, unknown> = Object.create(null);
-      for (const { key, value } of node.entries) data[key] = plainData(value);
-      return data;
-    }
-    case 'scalar':
-      if (node.type === 'number') return Number(node.text);
-      if (node.type === 'boolean') return node.text === 'true';
-      return node.type === 'null' ? null : node.text;
-    default:
-      return node satisfies never;
-  }
+  return readExactData(node, Number);
 }
 
-/** The document as data, each number as `readNumber` gives it: by itself the text as it was written. */
+/** The document as data with null prototypes, each number as `readNumber` gives it: by itself the text as it was written. */
 export function readExactData(node: Node, readNumber: (literal: string) => unknown = (literal) => literal): unknown {
   switch (node.kind) {
     case 'list':
       return node.items.map((item) => readExactData(item, readNumber));
-    case 'map':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, readExactData(value, readNumber)]));
+    case 'map': {
+      const data: Record<string, unknown> = Object.create(null);
+      for (const { key, value } of node.entries) data[key] = readExactData(value, readNumber);
+      return data;
+    }
     case 'scalar':
       if (node.type === 'number') return readNumber(node.text);
       if (node.type === 'boolean') return node.text === 'true';

@@ -12,6 +12,7 @@
  */
 import type { VirtualClock } from '../../../base/clock.ts';
 import { decimal } from '../../../base/decimal.ts';
+import { mapFields } from '../../../base/json.ts';
 import { Simulator } from '../../../gateway/simulator/simulator.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../../gateway/transport.ts';
 import { getEndpoint, isEndpointName } from '../../../venue/catalogue.ts';
@@ -99,7 +100,7 @@ export class ScriptedVenue {
 
   /** Records a request as sent; `carryOut` executes it. */
   recordSent({ method, path, params }: WireRequest): Sent {
-    const texts = Object.fromEntries(Object.entries(params).map(([key, { text }]) => [key, text]));
+    const texts = mapFields(params, ({ text }) => text);
     const sent: Sent = {
       number: this.sent.length + 1,
       name: `${method} ${path}`,

@@ -3,6 +3,7 @@
  * problems before the simulation starts.
  */
 import { type DecimalString, decimal, formatDecimal, parseDecimal } from '../../../base/decimal.ts';
+import { mapFields } from '../../../base/json.ts';
 import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
@@ -21,7 +22,7 @@ export function completeConfig(config: SimulatorConfig): Settings {
   return {
     ...DEFAULTS,
     ...config,
-    markets: config.markets === undefined ? DEFAULT_MARKETS : completeMarkets(config.markets),
+    markets: config.markets === undefined ? DEFAULT_MARKETS : mapFields(config.markets, completeMarket),
     account: { ...DEFAULTS.account, ...config.account, fees: { ...DEFAULTS.account.fees, ...config.account?.fees } },
     tokens: { ...DEFAULTS.tokens, ...config.tokens },
     auth: { ...DEFAULTS.auth, ...config.auth },
@@ -29,12 +30,8 @@ export function completeConfig(config: SimulatorConfig): Settings {
   };
 }
 
-function completeMarkets(markets: NonNullable<SimulatorConfig['markets']>): Record<string, MarketConfig> {
-  return Object.fromEntries(Object.entries(markets).map(([id, given]) => [id, completeMarket(id, given)]));
-}
-
 /** The result may lack tick, lot or start; `findMarketProblems` reports that before the values are used. */
-function completeMarket(id: string, { price, ...given }: GivenMarket): MarketConfig {
+function completeMarket({ price, ...given }: GivenMarket, id: string): MarketConfig {
   const known = DEFAULT_MARKETS[id] ?? { ...NEW_MARKET, ...(given.lot === undefined ? {} : { min_size: given.lot }) };
   const market = { ...known, ...given } as MarketConfig;
   if (price === undefined) return market;
@@ -57,7 +54,7 @@ export function withHistories(
 
 /** The tick of each market. */
 export function listTicks(config: SimulatorConfig): Readonly<Record<string, DecimalString>> {
-  return Object.fromEntries(Object.entries(completeConfig(config).markets).map(([id, { tick }]) => [id, tick]));
+  return mapFields(completeConfig(config).markets, ({ tick }) => tick);
 }
 
 /** Reads a configuration from outside: checks the schema first, then the rules that a schema cannot express. */
@@ -110,7 +107,7 @@ function* findProblems(config: SimulatorConfig): Generator<string> {
   for (const [id, given] of Object.entries(config.markets ?? {})) {
     const moves = [...findPriceProblems(id, given)];
     yield* moves;
-    if (moves.length === 0) yield* findMarketProblems(id, completeMarket(id, given));
+    if (moves.length === 0) yield* findMarketProblems(id, completeMarket(given, id));
   }
   for (const key of ['latencyMs', 'processingMs', 'visibilityLagMs'] as const) {
     const range = config[key];
