@@ -79,6 +79,14 @@ export function pluralize(count: number, one: string, many = `${one}s`): string 
 }
 
 /** `a`, `a and b`, `a, b and c`; or with another word before the last. */
+export function capitalize(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+export function toSentence(text: string): string {
+  return `${capitalize(text)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}
+
 export function formatList(items: readonly string[], word = 'and'): string {
   if (items.length < 2) return items.join('');
   return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`;

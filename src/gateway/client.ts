@@ -1,6 +1,6 @@
 /** Makes the calls of a run: journals each with its attempts and outcome, and sends it through the exchange with all its checks. */
 import type { Clock } from '../base/clock.ts';
-import type { DraftOf } from '../journal/entry.ts';
+import { buildFeedId, type DraftOf } from '../journal/entry.ts';
 import { type EndpointName, getAction, getEndpoint } from '../venue/catalogue.ts';
 import {
   type CallOutcome,
@@ -102,7 +102,7 @@ export class VenueClient implements VenuePort {
       return undefined;
     });
     await this.turn();
-    const call = `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
+    const call = buildFeedId(step, name, key);
     log.append(
       'feed.read',
       {

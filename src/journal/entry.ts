@@ -471,6 +471,11 @@ export function stripRounds(path: string): string {
   return path.includes('[') || path.includes('~') ? path.replace(/\[\d+\]|~\d+/g, '') : path;
 }
 
+/** Builds the id of a reading of a feed. */
+export function buildFeedId(step: string, feed: string, key: string | undefined): string {
+  return `${step}#feed:${feed}${key === undefined ? '' : `:${key}`}`;
+}
+
 const FEED_REQUEST = '#feed-request:';
 
 /** Builds the id of a declared request that a feed sends by itself; the engine knows only the feed. */

@@ -7,6 +7,7 @@ import { Decimal, type DecimalString, decimal, roundToStep } from '../base/decim
 import { isRecord } from '../base/json.ts';
 import { makePrintable } from '../base/printable.ts';
 import type { ErrorFact, Json, JsonObject } from '../journal/entry.ts';
+import { isFraction } from '../venue/limits/case.ts';
 
 /** What a piece of text is. The view that prints it decides how it looks. */
 export type Role = 'plain' | 'muted' | 'name' | 'value' | 'good' | 'bad' | 'doubt';
@@ -123,14 +124,9 @@ function pickFields(record: JsonObject, fields: readonly string[]): JsonObject |
   return present.length === 0 ? undefined : Object.fromEntries(present.map((field) => [field, record[field] as Json]));
 }
 
-/** The size of a stop-loss or take-profit is a fraction of the position, also when it has filled. */
-export function isPartOfPosition({ type }: { readonly type: string }): boolean {
-  return type === 'stop_loss' || type === 'take_profit';
-}
-
 /** `0.25 BTC-USD`, or `1 of the position in BTC-USD`. */
 export function formatAmount(order: { readonly type: string; readonly size: string; readonly market: string }): string {
-  if (!isPartOfPosition(order)) return `${order.size} ${formatText(order.market)}`;
+  if (!isFraction(order.type)) return `${order.size} ${formatText(order.market)}`;
   // A third has sixty digits.
   const part = order.size.length > 8 ? `${order.size.slice(0, 6)}…` : order.size;
   return `${part} of the position in ${formatText(order.market)}`;

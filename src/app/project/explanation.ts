@@ -2,6 +2,7 @@
  * Explains a code: what it means, what draws it, what is accepted instead. Reads the tables that the diagnostics, denials and
  * obstacles are made from, so that no code is without an explanation.
  */
+import { toSentence } from '../../base/format.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { CODES } from '../../runbook/codes/codes.ts';
 import type { CodeRow } from '../../runbook/codes/row.ts';
@@ -82,8 +83,4 @@ export function explainCode(code: string): Explanation | { readonly meant: strin
       ),
     }
   );
-}
-
-function toSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

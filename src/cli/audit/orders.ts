@@ -4,8 +4,9 @@ import { withRun } from '../../app/stores/review.ts';
 import { formatOffset } from '../../base/format.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import { OrderFold, type OrderHistory } from '../../report/folds/orders.ts';
-import { formatText, isPartOfPosition } from '../../report/format.ts';
+import { formatText } from '../../report/format.ts';
 import { ORDER_EVENT_MEANING } from '../../report/glossary.ts';
+import { isFraction } from '../../venue/limits/case.ts';
 import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
@@ -48,7 +49,7 @@ function formatOrders(orders: readonly OrderHistory[], terminal: Output): string
       formatText(market),
       formatText(side),
       formatText(type),
-      isPartOfPosition(order) ? `${size} × position` : size,
+      isFraction(order.type) ? `${size} × position` : size,
       price ?? '',
       filled,
       averagePrice ?? '',

@@ -1,6 +1,7 @@
 /**
  * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
+import { toSentence } from '../../base/format.ts';
 import { renderErrorReference } from '../../runbook/codes/codes.ts';
 import type { FunctionRow } from '../../runbook/functions/function-row.ts';
 import { FUNCTIONS } from '../../runbook/functions/functions.ts';
@@ -78,7 +79,7 @@ function formatCode(text: string): string {
 
 function makeCommandLinePage(commands: readonly CommandRow[]): string {
   const sections = commands.map((row) =>
-    [`## runbook ${row.name}`, formatSentence(row.summary), formatCode(formatSynopsis(row)), makeOptionTable(row)]
+    [`## runbook ${row.name}`, toSentence(row.summary), formatCode(formatSynopsis(row)), makeOptionTable(row)]
       .filter((part) => part !== '')
       .join('\n\n'),
   );
@@ -87,7 +88,7 @@ function makeCommandLinePage(commands: readonly CommandRow[]): string {
     'Generated from the command table.',
     ...sections,
     '## Options of every command',
-    makeGlobalOptionTable(GLOBAL_OPTIONS),
+    makeTable(['option', 'meaning'], listOptionCells(GLOBAL_OPTIONS)),
   );
 }
 
@@ -107,10 +108,6 @@ function formatSynopsis({ name, arguments: args, options }: CommandRow): string 
 function makeOptionTable({ arguments: args, options }: CommandRow): string {
   const words = Object.entries(args).map(([word, { doc }]) => [formatCode(word), doc]);
   return makeTable(['argument or option', 'meaning'], [...words, ...listOptionCells(options)]);
-}
-
-function makeGlobalOptionTable(options: Options): string {
-  return makeTable(['option', 'meaning'], listOptionCells(options));
 }
 
 function listOptionCells(options: Options): Row[] {
@@ -199,7 +196,7 @@ function makeStepsPage(steps: Readonly<Record<string, StepRow>>): string {
     const modifiers = row.modifiers.length === 0 ? '' : `Modifiers: ${row.modifiers.map(formatCode).join(', ')}.`;
     const beside =
       row.beside === undefined ? '' : `Beside its name:\n\n${makeFieldTable({ kind: 'fields', fields: row.beside })}`;
-    return [`## ${name}`, formatSentence(row.summary), describeShape(row.takes), beside, calls, yields, modifiers]
+    return [`## ${name}`, toSentence(row.summary), describeShape(row.takes), beside, calls, yields, modifiers]
       .filter((part) => part !== '')
       .join('\n\n');
   });
@@ -253,7 +250,7 @@ function makeRecordsPage(records: readonly RecordRow[]): string {
       formatType(of),
       fields?.[name] ?? '',
     ]);
-    return `## ${type.name}\n\n${formatSentence(about)}\n\n${makeTable(['field', 'type', 'meaning'], rows)}`;
+    return `## ${type.name}\n\n${toSentence(about)}\n\n${makeTable(['field', 'type', 'meaning'], rows)}`;
   });
   const about =
     'Generated from the table of records: what an expression can read of a step’s result, and of `run` and `error`. A field of an optional type may be absent: use `.orValue(x)` or `.hasValue()`.';
@@ -352,7 +349,7 @@ function makeFunctionsPage(functions: Readonly<Record<string, FunctionRow>>): st
     return [
       `## ${name}`,
       forms.join('  \n'),
-      formatSentence(row.doc),
+      toSentence(row.doc),
       method,
       makeTable(['expression', 'gives', 'given'], examples),
     ]
@@ -360,9 +357,4 @@ function makeFunctionsPage(functions: Readonly<Record<string, FunctionRow>>): st
       .join('\n\n');
   });
   return makePage('Functions', 'Generated from the function table; every example is a test.', ...sections);
-}
-
-function formatSentence(text: string): string {
-  const trimmed = text.trim();
-  return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
 }

@@ -3,11 +3,6 @@ import type { DataOf, EntryOf } from '../../journal/entry.ts';
 import type { EndpointName, Result } from '../../venue/catalogue.ts';
 import type { CallOutcome, FeedValue, RejectionCause, RequestOutcome } from '../../venue/port.ts';
 
-/** The id of a feed reading in the journal. */
-export function makeFeedId(name: string, key: string | undefined, step: string): string {
-  return `${step}#feed:${name}${key === undefined ? '' : `:${key}`}`;
-}
-
 export function toFeedValue(data: DataOf<'feed.read'>): FeedValue | undefined {
   const { name, key, value, at } = data;
   if (value === undefined || at === undefined) return undefined;

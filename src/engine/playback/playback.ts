@@ -7,7 +7,7 @@ import { type Clock, VirtualClock } from '../../base/clock.ts';
 import { isSameJson, toCanonicalJson } from '../../base/json.ts';
 import { RelayClock } from '../../base/relay-clock.ts';
 import type { Away, DataOf, Entry, EntryOf, EntryType, ProcessFact } from '../../journal/entry.ts';
-import { isFeedRequest, ORIGIN } from '../../journal/entry.ts';
+import { buildFeedId, isFeedRequest, ORIGIN } from '../../journal/entry.ts';
 import { OrderTracker } from '../../journal/orders.ts';
 import type { PassedRounds } from '../../journal/rounds/passed-rounds.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
@@ -15,7 +15,7 @@ import type { CallOutcome, FeedValue, MarketRules, RequestOutcome, VenueCall, Ve
 import { FailedBefore } from '../interruption.ts';
 import type { Notifier, OperatorCommand, RunJournal } from '../ports.ts';
 import type { RunningRun } from '../run.ts';
-import { makeFeedId, toFeedValue, toOutcome, toRequestOutcome } from './answers.ts';
+import { toFeedValue, toOutcome, toRequestOutcome } from './answers.ts';
 
 /** What a run that goes on finds at the end of its record. */
 const END = 'the end of the journal';
@@ -418,7 +418,7 @@ export class Playback {
         const [name, key, step] = which;
         return new Promise((resolve) => {
           const ask = ({ venue }: Takeover) => void venue.feed(...which).then(resolve);
-          this.feeds.push({ call: makeFeedId(name, key, step), settle: resolve, ask });
+          this.feeds.push({ call: buildFeedId(step, name, key), settle: resolve, ask });
           this.beyond.push(ask);
         });
       },

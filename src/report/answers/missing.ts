@@ -1,6 +1,6 @@
 /** Answers whether anything is missing: journal entries, the run's end, answers of the venue, or the outcome of an order. */
 
-import { formatCount, formatList, pluralize } from '../../base/format.ts';
+import { capitalize, formatCount, formatList, pluralize } from '../../base/format.ts';
 import { describeLeft } from '../../venue/position/residual.ts';
 import type { RunVerdict } from '../compare/verify.ts';
 import { POSITION_LEFT } from '../folds/residual.ts';
@@ -126,8 +126,4 @@ function formatJournalReason(verdict: VerdictSoFar | undefined, count: number): 
   if (unanchored === true)
     return journal('doubt', `verified by its own hashes alone: ${read}, no anchor confirms them`);
   return journal('good', `verified: ${read}, ${formatCount(anchors, 'anchor')}`);
-}
-
-function capitalize(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }

@@ -5,9 +5,10 @@
 import type { DecimalString } from '../../base/decimal.ts';
 import { type DataOf, type Entry, type Json, stripRounds } from '../../journal/entry.ts';
 import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
+import { isFraction } from '../../venue/limits/case.ts';
 import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { describeOrderState, isTerminal, type OrderState } from '../../venue/order/states.ts';
-import { formatAmount, formatPairs, formatQuoteCurrency, formatStepName, isPartOfPosition } from '../format.ts';
+import { formatAmount, formatPairs, formatQuoteCurrency, formatStepName } from '../format.ts';
 import { findMeaning, ORDER_EVENT_MEANING } from '../glossary.ts';
 import { type FollowedOrder, OrderFold, type OrderRow } from './orders.ts';
 
@@ -126,7 +127,7 @@ export class OrderLifeFold {
       createdAt: createdAt - this.startedAt,
       seq,
       amount: formatAmount(row),
-      ofPosition: isPartOfPosition(row),
+      ofPosition: isFraction(row.type),
       currency: formatQuoteCurrency(intent.market).trim(),
       ...(intent.timeInForce === undefined ? {} : { timeInForce: intent.timeInForce }),
       ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),

@@ -3,6 +3,7 @@
  * for a code, so a released code keeps its meaning.
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
+import { toSentence } from '../../base/format.ts';
 import { FILE_CODES } from './files.ts';
 import { MEANING_CODES } from './meaning.ts';
 import type { CodeRow } from './row.ts';
@@ -50,8 +51,4 @@ function renderEntry(code: string, row: CodeRow): string {
     '```\n',
     `${row.fix}\n`,
   ].join('\n');
-}
-
-function toSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

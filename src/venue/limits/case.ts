@@ -254,6 +254,7 @@ export function getReference({ write, facts }: CheckedCase): PriceAt | undefined
   return write.reference ?? facts.reference;
 }
 
+/** The size of a stop-loss or take-profit is a fraction of the position, also when it has filled. */
 export function isFraction(type: string): boolean {
   return type === 'stop_loss' || type === 'take_profit';
 }
