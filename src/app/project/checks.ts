@@ -35,7 +35,8 @@ export async function checkProject(paths: readonly string[]): Promise<ProjectChe
   const found = paths.flatMap((path): readonly Found[] => {
     if (!isFolder(path)) return [readNamed(path)];
     const inside = listFolder(path).flatMap((file) => {
-      const each = READ.test(file) ? readInFolder(file) : undefined;
+      // Undefined for a file of another program.
+      const each = READ.test(file) ? identify(file, undefined) : undefined;
       if (each === undefined) skipped.push(file);
       return each ?? [];
     });
@@ -74,11 +75,6 @@ interface Found {
 function readNamed(file: string): Found {
   const otherwise = /\.(?:jsonl|har)$/i.test(file) ? 'fixture' : 'runbook';
   return identify(file, otherwise) ?? { file, kind: otherwise };
-}
-
-/** Undefined for a file of another program. */
-function readInFolder(file: string): Found | undefined {
-  return identify(file, undefined);
 }
 
 /** Recognizes a file by its beginning: it may be a recording, which is long, or of another program. */

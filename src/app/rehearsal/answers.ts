@@ -2,7 +2,7 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
-import type { CheckedRunbook } from '../../runbook/checked.ts';
+import type { CheckedRunbook, CheckedStep } from '../../runbook/checked.ts';
 import { listSteps } from '../../runbook/steps/walk.ts';
 import { UserError } from '../errors.ts';
 import { isOwn } from '../stores/find-step.ts';
@@ -18,7 +18,7 @@ const DEFAULT_AFTER_MS = 1000;
 
 /** Reads the answers, as typed; a step is named by its id or its path. Throws a UserError for a step that asks no one. */
 export function readAnswers(texts: readonly string[], runbook: CheckedRunbook): ReadonlyMap<string, Answer> {
-  const asking = listAskingSteps(runbook);
+  const asking = listSteps(runbook).filter(({ verb }) => verb === 'approve');
   const answers = new Map<string, Answer>();
   for (const text of texts) {
     const [, step = '', command, after] = /^(.+)=(approve|reject)(?::(.*))?$/.exec(text) ?? [];
@@ -40,16 +40,7 @@ export function findAnswer(answers: ReadonlyMap<string, Answer>, path: string): 
   return undefined;
 }
 
-interface AskingStep {
-  readonly path: string;
-  readonly id: string | undefined;
-}
-
-function listAskingSteps(runbook: CheckedRunbook): readonly AskingStep[] {
-  return listSteps(runbook).flatMap(({ verb, path, id }) => (verb === 'approve' ? [{ path, id }] : []));
-}
-
-function makeNoQuestionError(runbook: CheckedRunbook, step: string, asking: readonly AskingStep[]): UserError {
+function makeNoQuestionError(runbook: CheckedRunbook, step: string, asking: readonly CheckedStep[]): UserError {
   const names = asking.map(({ id, path }) => id ?? path);
   const meant = suggestSpelling(step, names);
   const hint =

@@ -114,7 +114,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const compared = sent.filter(({ name }) => isEndpointName(name) && (isRunbookWrite(name) || named.has(name)));
     const at = findFirstDifference(requests.value, compared);
     if (at === undefined) return;
-    const found = compared.map(nameRequest);
+    const found = compared.map(({ name, type }) => formatRequestName({ endpoint: name, type }));
     const expected = requests.value.flatMap(({ times, text }) => Array.from({ length: times }, () => text));
     const where = ` (from the ${formatOrdinal(at + 1)} on: ${expected[at] ?? 'nothing more'} expected, ${found[at] ?? 'nothing more'} found)`;
     fail(requests.span, formatRuns(expected), `${formatRuns(found)}${where}`);
@@ -226,10 +226,6 @@ export function measureElapsed({ startedAt, endedAt }: Pick<RunReport, 'startedA
 
 function describeOutcome({ outcome, reason }: RunReport): string {
   return reason === undefined ? outcome : `${outcome}: ${reason}`;
-}
-
-function nameRequest({ name, type }: Sent): string {
-  return formatRequestName({ endpoint: name, type });
 }
 
 function countRequests(pattern: RequestPattern, sent: readonly Sent[]): number {

@@ -63,34 +63,24 @@ export async function explainStep(
       inputs: pickRead(data.expression, data.inputs),
       value: data.value,
     })),
-    calls: entries.flatMap((entry) =>
-      entry.type === 'call.intended'
-        ? [
-            {
-              sequence: entry.seq,
-              at: formatIsoTime(entry.at),
-              step: entry.step,
-              endpoint: entry.data.endpoint,
-              params: entry.data.params,
-            },
-          ]
-        : [],
-    ),
-    ends: entries.flatMap((entry) =>
-      entry.type === 'step.ended'
-        ? [
-            {
-              sequence: entry.seq,
-              at: formatIsoTime(entry.at),
-              step: entry.step,
-              outcome: entry.data.outcome,
-              ...(entry.data.error === undefined
-                ? {}
-                : { error: { kind: entry.data.error.kind, message: entry.data.error.message } }),
-            },
-          ]
-        : [],
-    ),
+    calls: entries
+      .filter((entry) => entry.type === 'call.intended')
+      .map(({ seq, at, step, data: { endpoint, params } }) => ({
+        sequence: seq,
+        at: formatIsoTime(at),
+        step,
+        endpoint,
+        params,
+      })),
+    ends: entries
+      .filter((entry) => entry.type === 'step.ended')
+      .map(({ seq, at, step, data: { outcome, error } }) => ({
+        sequence: seq,
+        at: formatIsoTime(at),
+        step,
+        outcome,
+        ...(error === undefined ? {} : { error: { kind: error.kind, message: error.message } }),
+      })),
   };
   const asked = approvals.approvals().filter(({ seq }) => entries.some((entry) => entry.seq === seq));
   const questions = asked.length === 0 ? {} : { approvals: asked.map(makeApprovalDocument) };

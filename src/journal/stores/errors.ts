@@ -29,17 +29,26 @@ export function refuseAppend(
   const [first] = entries;
   if (first === undefined) return;
   const { run } = first;
-  if (epoch < (head.epoch ?? 0)) throw fenced(run, epoch, head.epoch ?? 0);
+  if (epoch < (head.epoch ?? 0))
+    throw new StoreError(
+      'fenced',
+      `run ${run} was taken over: epoch ${head.epoch} has written to it, this process has epoch ${epoch}`,
+    );
   let before = head.lastType;
   for (const [index, entry] of entries.entries()) {
     const next = head.last + 1 + index;
-    if (entry.run !== run) throw otherRun(run, entry.run);
+    if (entry.run !== run) throw new Error(`one append is for one run, found ${run} and ${entry.run}`);
     if (entry.seq !== next) throw buildConflict(run, entry.seq, next);
+    // Only a halted run may be resumed (reliability.md, Journal lines).
     if (before === 'run.ended' && !(head.outcome === 'halted' && BEHIND_A_HALT.has(entry.type)))
-      throw buildEnded(run, entry.type);
+      throw new StoreError(
+        'conflict',
+        `run ${run} has ended: nothing is written behind its end, and so no ${entry.type}`,
+      );
     if (entry.type !== ANSWER) before = entry.type;
   }
-  if (row === undefined && head.epoch === undefined) throw missingRow(run);
+  if (row === undefined && head.epoch === undefined)
+    throw new Error(`the first entries of run ${run} came without its row`);
 }
 
 /** Builds the error for a run to which another process has appended. */
@@ -48,25 +57,4 @@ export function buildConflict(run: string, found: number, expected: number): Sto
     'conflict',
     `run ${run} was written by another process: entry ${expected} is next, not ${found}`,
   );
-}
-
-/** Builds the error for an entry behind the end of a run; only a halted one may be resumed (reliability.md, Journal lines). */
-function buildEnded(run: string, type: string): StoreError {
-  return new StoreError('conflict', `run ${run} has ended: nothing is written behind its end, and so no ${type}`);
-}
-
-/** Builds the error for a run to which a newer holder of the account's lease has written. */
-function fenced(run: string, epoch: number, newest: number): StoreError {
-  return new StoreError(
-    'fenced',
-    `run ${run} was taken over: epoch ${newest} has written to it, this process has epoch ${epoch}`,
-  );
-}
-
-function missingRow(run: string): Error {
-  return new Error(`the first entries of run ${run} came without its row`);
-}
-
-function otherRun(run: string, other: string): Error {
-  return new Error(`one append is for one run, found ${run} and ${other}`);
 }

@@ -30,7 +30,7 @@ import {
   unifyTerms,
 } from './term.ts';
 import { BOOLEAN, DURATION, findUnit, formatType, NUMBER, TEXT, TIME } from './typing.ts';
-import { divideUnits, explainProduct, explainQuotient, multiplyUnits } from './units.ts';
+import { divideUnits, multiplyUnits } from './units.ts';
 
 export const BINARY_OPERATORS = ['+', '-', '*', '/', '%', '==', '!=', '<', '<=', '>', '>=', 'in'] as const;
 export type BinaryOperator = (typeof BINARY_OPERATORS)[number];
@@ -191,7 +191,7 @@ function checkProduct(left: Term, right: Term, text: string): Term | TypeMismatc
       return {
         refused: 'unit-mismatch',
         message: `${formatType(a)} * ${formatType(b)} has no unit`,
-        hint: `${explainProduct(a.unit, b.unit)}.`,
+        hint: `${a.unit} and ${b.unit} have no product; price × size = money, and a plain number scales anything.`,
       };
     const run: Run = (frame) => requireBounded((x(frame) as Decimal).times(y(frame) as Decimal), text);
     return makeResult(makeDecimalType(unit, a, b, true), operands, run, left.bare && right.bare);
@@ -217,7 +217,7 @@ function checkDivision(left: Term, right: Term, text: string): Term | TypeMismat
       return {
         refused: 'unit-mismatch',
         message: `${formatType(a)} / ${formatType(b)} has no unit`,
-        hint: `${explainQuotient(a.unit, b.unit)}.`,
+        hint: `${a.unit} cannot be divided by ${b.unit}; money / price = size, money / size = price, a unit divided by itself is a number.`,
       };
     const run: Run = (frame) => divide(x(frame) as Decimal, y(frame) as Decimal, text);
     return makeResult(makeDecimalType(unit, a, b, false), operands, run, left.bare && right.bare);

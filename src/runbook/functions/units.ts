@@ -20,12 +20,3 @@ export function divideUnits(left: Unit, right: Unit): Unit | undefined {
   if (left === 'money' && right === 'size') return 'price';
   return undefined;
 }
-
-/** Explains which products have a unit, for hints. */
-export function explainProduct(left: Unit, right: Unit): string {
-  return `${left} and ${right} have no product; price × size = money, and a plain number scales anything`;
-}
-
-export function explainQuotient(left: Unit, right: Unit): string {
-  return `${left} cannot be divided by ${right}; money / price = size, money / size = price, a unit divided by itself is a number`;
-}
