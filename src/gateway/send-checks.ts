@@ -4,7 +4,7 @@
  */
 import { formatSpan } from '../base/format.ts';
 import { getAction, getEndpoint } from '../venue/catalogue.ts';
-import { LASTING_DENIALS, type LimitRules, splitLimits, tighter } from '../venue/limits/check.ts';
+import { LASTING_DENIALS, splitLimits, tighter } from '../venue/limits/check.ts';
 import { NOT_RECORDED, STALE_INTENT, SWEEP, type VenueCall } from '../venue/port.ts';
 import { findRequestProblems } from '../venue/wire/bounds.ts';
 import { toWireRequest } from '../venue/wire/request.ts';
@@ -142,17 +142,15 @@ function findBar({ call, parts }: CheckedCall): Obstacle | undefined {
 
 /** Never denies: an order whose market gives no price is measured by its own, or denied by the limits. */
 function readMarketPrice({ call, parts }: CheckedCall): ReturnType<Step> {
-  const market = parts.gate.findUnpriced(call, getRules(call, parts), parts.clock.now());
+  const { limits } = parts.profile;
+  const rules = call.limits === undefined ? limits : tighter(limits, call.limits);
+  const market = parts.gate.findUnpriced(call, rules, parts.clock.now());
   return market === undefined ? undefined : parts.prices.read(market, call).then(() => undefined);
 }
 
 /** Never denies: the limits are checked with what is known then. */
 function recount({ call, parts }: CheckedCall): ReturnType<Step> {
   return isOrder(call) ? parts.recount?.().then(() => undefined) : undefined;
-}
-
-function getRules({ limits }: VenueCall, { profile }: ClientParts): LimitRules {
-  return limits === undefined ? profile.limits : tighter(profile.limits, limits);
 }
 
 /**

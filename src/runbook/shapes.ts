@@ -85,7 +85,7 @@ export function list(of: Shape): Shape {
 export function word(...values: readonly string[]): Shape {
   return { kind: 'word', values };
 }
-function value(type: ValueType | 'any', spelling: string): Shape {
+export function value(type: ValueType | 'any', spelling: string): Shape {
   return { kind: 'value', type, spelling };
 }
 
@@ -105,12 +105,6 @@ export const ANYTHING = value('any', 'any value');
 export const STEPS_SHAPE: Shape = { kind: 'steps' };
 export const NAME_SHAPE: Shape = { kind: 'name' };
 export const PLAIN_TEXT: Shape = { kind: 'text' };
-export function choiceOfText(values: readonly string[]): Shape {
-  return value({ kind: 'text', of: values }, 'text');
-}
-export function record(type: ValueType, spelling: string): Shape {
-  return value(type, spelling);
-}
 
 /** A name that expressions can use. */
 export const NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$';

@@ -175,7 +175,9 @@ function joinLeases(
     const machine = await openGuard(account, voice);
     for (const leases of machine === undefined ? [named] : [named, machine]) {
       const answer = await leases.acquire(key, holder);
-      if (answer.kind === 'taken') return { ...answer, heldBy: describeOtherName(answer.heldBy) };
+      // What is submitted under this name would not reach a holder of another one.
+      if (answer.kind === 'taken')
+        return { ...answer, heldBy: `under another name, address, home or state folder: ${answer.heldBy}` };
       taken.push({ leases, epoch: answer.epoch });
     }
     return undefined;
@@ -218,11 +220,6 @@ async function openGuard(account: Account, voice: Pick<Voice, 'complain'>): Prom
     );
     return undefined;
   }
-}
-
-/** Marks a holder of another name: what is submitted under this one would not reach it. */
-function describeOtherName(holder: string): string {
-  return `under another name, address, home or state folder: ${holder}`;
 }
 
 const LOOPBACK = /^(https?:\/\/)(?:127\.0\.0\.1|\[::1\])(?=[:/]|$)/;

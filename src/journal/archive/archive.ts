@@ -85,7 +85,9 @@ export class ArchiveWriter {
   add(row: RunRow, entries: readonly StoredEntry[], anchors: readonly Anchor[]): void {
     const last = entries.at(-1);
     if (last === undefined) throw new RangeError(`run ${row.run} has no entries to archive`);
-    const place = this.writeMember(entries.map(toHashedLine).join(''));
+    const place = this.writeMember(
+      entries.map(({ line, hash }) => `${line.slice(0, -1)},"hash":"${hash}"}\n`).join(''),
+    );
     this.runs.push({ row, entries: entries.length, head: last.hash, ...place });
     for (const anchor of anchors) this.anchors.push(anchor);
   }
@@ -193,10 +195,6 @@ export async function readRun(
   const lost = (chain.newest?.seq ?? 0) + 1;
   const message = `${file} is damaged: entry ${lost} of run ${row.run} and the entries after it cannot be unpacked`;
   return { entries: entries.slice(0, lost - 1), damage: new StoreError('damaged', message, lost) };
-}
-
-function toHashedLine({ line, hash }: StoredEntry): string {
-  return `${line.slice(0, -1)},"hash":"${hash}"}\n`;
 }
 const HASH_TAIL = /,"hash":"([0-9a-f]{64})"\}$/;
 

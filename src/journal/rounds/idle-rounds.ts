@@ -235,8 +235,11 @@ export class IdleRounds {
     if (this.mode === 'matching') this.writeAll();
     const { kept, round, mode } = this;
     if (mode === 'keeping' && kept.length > 0 && round !== undefined)
-      this.shape = RoundShape.ofRound(round.loop, round.number, kept.length, (place) =>
-        parseStored(kept[place] as StoredEntry),
+      this.shape = RoundShape.ofRound(
+        round.loop,
+        round.number,
+        kept.length,
+        (place) => JSON.parse((kept[place] as StoredEntry).line) as Draft,
       );
   }
 
@@ -328,8 +331,4 @@ function parseRound(step: string, depth: number): Pick<Round, 'loop' | 'number' 
   const number = Number(step.slice(begin + 1, end));
   if (!Number.isSafeInteger(number)) return undefined;
   return { loop: step.slice(0, begin), number, path: step.slice(0, end + 1) };
-}
-
-function parseStored(stored: StoredEntry): Pick<Draft, 'type' | 'step' | 'data'> {
-  return JSON.parse(stored.line) as Draft;
 }

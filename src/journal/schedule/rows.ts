@@ -45,11 +45,6 @@ export function buildRecordSql(values: string): string {
       decided_at = excluded.decided_at, began = excluded.began WHERE occurrence.verdict = 'waiting'`;
 }
 
-/** Reads a row of `SCHEDULE_SQL.waiting`. */
-export function readWaiting(row: SqlRow): { readonly slot: string; readonly nominalMs: number } {
-  return { slot: String(row.slot), nominalMs: Number(row.nominal) };
-}
-
 /** Compares rows of `SCHEDULE_SQL.slots` with the slots that are to be in force: slots to forget, slots to add, and since when. */
 export function compareSlots(rows: readonly SqlRow[], slots: readonly string[], at: number) {
   const known = new Map(rows.map((row) => [String(row.slot), Number(row.known_since)]));

@@ -5,7 +5,7 @@
 import type { AppendAct } from '../account/sql-journal.ts';
 import { NO_LIMIT, type SqlRow, type SqlValue } from '../sql/values.ts';
 import { ask, RESTART_PATIENCE_MS, type SqlDatabase, type Work } from '../sql/work.ts';
-import { compareSlots, readOccurrence, readWaiting, SCHEDULE_SQL } from './rows.ts';
+import { compareSlots, readOccurrence, SCHEDULE_SQL } from './rows.ts';
 import {
   buildFencedError,
   makeDecidedAct,
@@ -64,7 +64,7 @@ export abstract class SqlScheduleStore implements ScheduleStore {
     const waiting = await this.database.rows(SCHEDULE_SQL.waiting, account);
     return {
       through: new Map(ends.map(({ slot, last }) => [String(slot), Number(last)])),
-      waiting: waiting.map(readWaiting),
+      waiting: waiting.map(({ slot, nominal }) => ({ slot: String(slot), nominalMs: Number(nominal) })),
     };
   }
 

@@ -24,7 +24,7 @@ export function describeMachine(): Machine {
   return {
     nowMs: () => Number(process.hrtime.bigint()) / 1e6,
     clockId: boot === undefined ? hostname() : `${boot} ${readNamespace('time')}`,
-    self: place === undefined ? '' : toMark(place, process.pid, readStart(process.pid)),
+    self: place === undefined ? '' : `${place} ${process.pid} ${readStart(process.pid) ?? '?'}`,
     isGone: (mark) => place !== undefined && mark.startsWith(`${place} `) && hasEnded(mark),
   };
 }
@@ -46,10 +46,6 @@ function readBootId(): string | undefined {
 
 function readNamespace(name: string): string {
   return tryRead(() => readlinkSync(`/proc/self/ns/${name}`)) ?? name;
-}
-
-function toMark(place: string, pid: number, start: string | undefined): string {
-  return `${place} ${pid} ${start ?? '?'}`;
 }
 
 function hasEnded(mark: string): boolean {

@@ -13,7 +13,7 @@ import { shorten } from '../../base/printable.ts';
 import { COST, evaluateIn, type Frame, type Run, spend, spendOnText } from '../functions/evaluation.ts';
 import { FUNCTIONS, findFunction, isZone } from '../functions/functions.ts';
 import { BINARY_OPERATORS, type BinaryOperator, checkBinary, checkNegation, costOf } from '../functions/operators.ts';
-import { applyFunction, describeArity, impliesMarket, type Match, matchCall } from '../functions/signatures.ts';
+import { applyFunction, describeArity, type Match, matchCall } from '../functions/signatures.ts';
 import { fitTerm, isTypeMismatch, type Term, unifyTerms } from '../functions/term.ts';
 import { BOOLEAN, findUnit, formatType, INTEGER, NUMBER, TEXT } from '../functions/typing.ts';
 import { EvaluationFailure, NOWHERE, type Value, type ValueType } from '../values.ts';
@@ -462,7 +462,8 @@ export class Analysis extends AnalysisFaults {
         nodes[unknown.at] ?? node,
         `there is no time zone '${shorten(unknown.zone)}'`,
       );
-    const implied = impliesMarket(match);
+    // The call leaves out the market, which its place can supply: the market of its order.
+    const implied = match.signature.parameters[match.args.length]?.implied === true;
     this.weight += row.cost ?? 0;
     const market = implied ? this.env.market : undefined;
     if (implied && market === undefined) {

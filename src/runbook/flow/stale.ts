@@ -240,7 +240,7 @@ class StaleDomain implements Domain<StaleState> {
           stale.sort(),
           [...state.placed.keys()].sort(),
           [...state.names],
-          listHeld(state),
+          [...state.held].map(([name, orders]) => [name, [...orders].sort()] as const).sort(),
           [...state.decided],
         ]),
         state,
@@ -355,10 +355,6 @@ class StaleDomain implements Domain<StaleState> {
       placed: new Map([...state.placed].filter(([key]) => !isOld(key))),
     };
   }
-}
-
-function listHeld({ held }: StaleState): readonly (readonly [string, readonly string[]])[] {
-  return [...held].map(([name, orders]) => [name, [...orders].sort()] as const).sort();
 }
 
 function isWithin(key: string, order: string): boolean {

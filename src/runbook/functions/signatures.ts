@@ -37,11 +37,6 @@ export function matchCall(
   return nearest;
 }
 
-/** Whether the call leaves out the market, which its place can supply: the market of its order. */
-export function impliesMarket(match: Match): boolean {
-  return match.signature.parameters[match.args.length]?.implied === true;
-}
-
 /** Builds the term of a call; `market` replaces an implied last argument. */
 export function applyFunction(row: FunctionRow, match: Match, market: Expr<string> | undefined, text: string): Term {
   const { signature, args, same, bare } = match;

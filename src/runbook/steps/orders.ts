@@ -38,10 +38,10 @@ import {
   NUMBER,
   need,
   PRICE,
-  record,
   type Shape,
   SIDE,
   SIZE,
+  value,
   word,
 } from '../shapes.ts';
 import { AWAITED, endsAtOnce, findAwaited } from './awaited.ts';
@@ -51,8 +51,8 @@ import { type Counts, call, given, READ, READING, type StepRow, type Values, WRI
 type Args<V extends StepName> = StepOf<V>['args'];
 
 /** Orders, as an expression or one by one. */
-export const ORDERS = record({ kind: 'list', of: ORDER }, 'list');
-export const ORDER_VALUE = record(ORDER, 'order');
+export const ORDERS = value({ kind: 'list', of: ORDER }, 'list');
+export const ORDER_VALUE = value(ORDER, 'order');
 export const LIST = { kind: 'value', type: 'any', spelling: 'list' } as const satisfies Shape;
 const SWEPT = makeRecordType('Swept', { left: { kind: 'list', of: ORDER } });
 

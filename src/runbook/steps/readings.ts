@@ -9,7 +9,6 @@ import type { StepName, StepOf } from '../checked.ts';
 import { ACCOUNT, FILL, makeRecordType, ORDER, TIER } from '../functions/records.ts';
 import {
   ANYTHING,
-  choiceOfText,
   type Fields,
   FREE_NAME_PATTERN,
   fields,
@@ -20,6 +19,7 @@ import {
   type Shape,
   TEXT,
   TIME,
+  value,
   word,
 } from '../shapes.ts';
 import type { Expr } from '../values.ts';
@@ -106,7 +106,7 @@ export const READING_STEPS = {
     takes: fields(
       {
         market: may(MARKET, 'only this market'),
-        status: may(choiceOfText(ORDER_STATUSES), 'only this status'),
+        status: may(value({ kind: 'text', of: ORDER_STATUSES }, 'text'), 'only this status'),
         order: may(ORDER_OR_ID, 'only this order'),
         client_order_id: may(TEXT, 'only this client order id; needs market'),
         ...period,
