@@ -6,6 +6,7 @@
 import { formatOffset } from '../../../base/format.ts';
 import { clamp } from '../../time-scale.ts';
 import { get, makeRunPath } from './api.js';
+import { makeChip } from './controls.js';
 import { announce, element, replace } from './dom.js';
 import { formatNumber } from './words.js';
 
@@ -107,13 +108,7 @@ export function createEntriesTab(first, { inspect, context }) {
       element(
         'div.chips',
         { role: 'group', 'aria-label': 'Kinds' },
-        GROUPS.map((group) =>
-          element(
-            'button.chip',
-            { type: 'button', 'aria-pressed': String(chosen.includes(group)), on: { click: () => toggle(group) } },
-            group,
-          ),
-        ),
+        GROUPS.map((group) => makeChip(group, chosen.includes(group), () => toggle(group))),
       ),
       narrowed.map(([name, value]) =>
         element(

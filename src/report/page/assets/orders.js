@@ -1,6 +1,7 @@
 /** Shows each order's history: every change with its time, its reason and the entry that shows it. */
 
 import { formatOffset } from '../../../base/format.ts';
+import { makeChip, makeMore } from './controls.js';
 import { element, replace } from './dom.js';
 import { formatNumber, formatPlural, getStateTone } from './words.js';
 
@@ -40,49 +41,24 @@ export function createOrdersTab(_run, { inspect, open }) {
         element(
           'div.chips',
           { role: 'group', 'aria-label': 'State' },
-          ['', ...states].map((state) =>
-            element(
-              'button.chip',
-              {
-                type: 'button',
-                'aria-pressed': String(filter === state),
-                on: {
-                  click: () => {
-                    filter = state;
-                    update(run);
-                  },
-                },
-              },
-              state === '' ? 'all' : state,
-              element(
-                'span.count',
-                {},
-                formatNumber(
-                  state === '' ? run.orders.length : run.orders.filter((order) => order.state === state).length,
-                ),
-              ),
-            ),
-          ),
+          ['', ...states].map((state) => {
+            const press = () => {
+              filter = state;
+              update(run);
+            };
+            const those = state === '' ? run.orders : run.orders.filter((order) => order.state === state);
+            return makeChip(state === '' ? 'all' : state, filter === state, press, { count: those.length });
+          }),
         ),
     );
     replace(
       list,
       fitting.length === 0 && element('div.empty', {}, element('p', {}, 'The run placed no orders.')),
       fitting.slice(0, limit).map(drawCard),
-      fitting.length > limit &&
-        element(
-          'button',
-          {
-            type: 'button',
-            on: {
-              click: () => {
-                limit += PAGE;
-                update(run);
-              },
-            },
-          },
-          `Show more (${formatNumber(fitting.length - limit)} left)`,
-        ),
+      makeMore(fitting.length - limit, () => {
+        limit += PAGE;
+        update(run);
+      }),
     );
     if (position >= 0) {
       const card = list.children[position];

@@ -3,6 +3,7 @@
 import { formatSpan } from '../../../base/format.ts';
 import { MODE_MEANING } from '../../glossary.ts';
 import { get } from './api.js';
+import { makeChip, makeMore } from './controls.js';
 import { announce, element, isTyping, replace } from './dom.js';
 import { startPolling } from './polling.js';
 import { describeEnd, formatAgo, formatNumber, formatPlural, formatTime, OUTCOMES, shortenName } from './words.js';
@@ -85,20 +86,10 @@ export function openRuns(main, parameters, context) {
       table.querySelector(`[data-run="${CSS.escape(focused)}"] a`)?.focus({ preventScroll: true });
     replace(
       more,
-      total > runs.length &&
-        element(
-          'button',
-          {
-            type: 'button',
-            on: {
-              click: () => {
-                limit += PAGE;
-                poll.now();
-              },
-            },
-          },
-          `Show more (${formatNumber(total - runs.length)} left)`,
-        ),
+      makeMore(total - runs.length, () => {
+        limit += PAGE;
+        poll.now();
+      }),
     );
     drawCompare();
   }
@@ -133,18 +124,10 @@ export function openRuns(main, parameters, context) {
   }
 
   function drawFilters(counts) {
-    const chip = (value, word, count, tone) =>
-      element(
-        'button.chip',
-        {
-          type: 'button',
-          'aria-pressed': String(filter.outcome === value),
-          data: { tone },
-          on: { click: () => change('outcome', filter.outcome === value ? '' : value) },
-        },
-        word,
-        element('span.count', {}, formatNumber(count)),
-      );
+    const chip = (value, word, count, tone) => {
+      const press = () => change('outcome', filter.outcome === value ? '' : value);
+      return makeChip(word, filter.outcome === value, press, { count, tone });
+    };
     const kinds = ['unfinished', 'succeeded', 'stopped', 'failed', 'halted'].filter(
       (kind) => counts.outcomes[kind] > 0 || filter.outcome === kind,
     );

@@ -2,8 +2,8 @@
 
 import { formatOffset } from '../../../base/format.ts';
 import { get, makeRunPath } from './api.js';
+import { makeChip, makeMore } from './controls.js';
 import { append, element, replace } from './dom.js';
-import { formatNumber } from './words.js';
 
 const PAGE = 250;
 const KINDS = ['run', 'step', 'decision', 'request', 'answer', 'order', 'fill', 'feed', 'deadman', 'person'];
@@ -61,11 +61,8 @@ export function createStoryTab(first, { inspect }) {
     const left = total - loaded;
     replace(
       end,
-      left > 0
-        ? element('button', { type: 'button', on: { click: load } }, `Show more (${formatNumber(left)} left)`)
-        : run.outcome === undefined
-          ? element('span.soft', {}, 'The run goes on …')
-          : element('span.soft', {}, 'End of the story.'),
+      makeMore(left, load) ||
+        element('span.soft', {}, run.outcome === undefined ? 'The run goes on …' : 'End of the story.'),
     );
   }
 
@@ -93,22 +90,12 @@ export function createStoryTab(first, { inspect }) {
         'div.chips',
         { role: 'group', 'aria-label': 'Kinds of rows' },
         KINDS.map((kind) =>
-          element(
-            'button.chip',
-            {
-              type: 'button',
-              'aria-pressed': String(shown.has(kind)),
-              on: {
-                click: () => {
-                  if (shown.has(kind)) shown.delete(kind);
-                  else shown.add(kind);
-                  for (const each of list.querySelectorAll(`[data-kind="${kind}"]`)) each.hidden = !shown.has(kind);
-                  drawTools();
-                },
-              },
-            },
-            kind,
-          ),
+          makeChip(kind, shown.has(kind), () => {
+            if (shown.has(kind)) shown.delete(kind);
+            else shown.add(kind);
+            for (const each of list.querySelectorAll(`[data-kind="${kind}"]`)) each.hidden = !shown.has(kind);
+            drawTools();
+          }),
         ),
       ),
     );
