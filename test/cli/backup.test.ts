@@ -1,14 +1,11 @@
 /** Backups of a store that is in use, and their restores, as processes against the simulated venue. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { it as base, describe, expect, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
 import { UserError } from '../../src/app/errors.ts';
 import { backUpStore } from '../../src/app/stores/backup.ts';
 import { RestoreLeases, restoreStore } from '../../src/app/stores/restore.ts';
-import { SystemClock } from '../../src/base/clock.ts';
-import { startSimServer } from '../../src/gateway/simulator/server.ts';
-import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { describeMachine } from '../../src/journal/shared/machine.ts';
@@ -16,9 +13,9 @@ import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { StoreAway } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { openBackground, profileFor, until } from './background.ts';
+import { profileFor, until } from './background.ts';
 import { folder } from './command.ts';
-import { Scheduler } from './schedulers.ts';
+import { itSchedules, ORDERING } from './schedulers.ts';
 
 const READING = `
 runbook: reading
@@ -27,40 +24,14 @@ schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
 steps:
   - read_account: {}
 `;
-const ORDERING = `
-runbook: ordering
-dsl: 1
-leaves: {position: open, because: the case is about something else}
-schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
-steps:
-  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
-`;
 const COPIED = 'anchors: {copies: {elsewhere: {file: copied.jsonl}}}';
 
-const it = base
-  .extend('simulator', () => new Simulator({}, new SystemClock(), 1))
-  .extend('at', async ({ simulator }, { onCleanup }) => {
-    const venue = await startSimServer(simulator, { port: 0 });
-    const at = openBackground();
-    at.write('profile.yaml', `${profileFor(venue.url)}\n${COPIED}\n`);
-    at.write('reading.yaml', READING);
-    at.write('ordering.yaml', ORDERING);
-    onCleanup(async () => {
-      at.close();
-      await venue.close();
-    });
-    return at;
-  })
-  .extend(
-    'schedule',
-    ({ at }) =>
-      (file: string) =>
-        new Scheduler(at.start(['schedule', file, '--profile', 'profile.yaml', '--port', '0'])),
-  )
-  .extend('json', ({ at }) => async (...words: readonly string[]) => {
-    const { out, exit, err } = await at.run([...words, '--json']);
-    return { exit, err, document: JSON.parse(out) as Record<string, unknown> };
-  });
+const it = itSchedules;
+it.beforeEach(({ at, venue }) => {
+  at.write('profile.yaml', `${profileFor(venue.url)}\n${COPIED}\n`);
+  at.write('reading.yaml', READING);
+  at.write('ordering.yaml', ORDERING);
+});
 
 async function readOccurrences(file: string) {
   const database = await openDatabase(file);

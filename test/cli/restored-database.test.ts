@@ -12,17 +12,9 @@ import { openPostgresAccountJournal } from '../../src/journal/account/postgres.t
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
 import { asLogin, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { openBackground, profileFor } from './background.ts';
-import { Scheduler } from './schedulers.ts';
+import { ORDERING, Scheduler } from './schedulers.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const ORDERING = `
-runbook: ordering
-dsl: 1
-leaves: {position: open, because: the case is about something else}
-schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
-steps:
-  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
-`;
 const server = postgresOfFile();
 
 /** The commands of the page: those of the backup, and those of the restore. */

@@ -3,7 +3,7 @@
  * do. Its decisions are tested in virtual time (test/engine).
  */
 import { join } from 'node:path';
-import { it as base, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { SystemClock } from '../../src/base/clock.ts';
 import { startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
@@ -13,8 +13,8 @@ import type { SubmissionRequest } from '../../src/journal/schedule/store.ts';
 import { holdFile } from '../../src/journal/sql/sqlite.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
-import { openBackground, profileFor, until } from './background.ts';
-import { get, readiness, Scheduler } from './schedulers.ts';
+import { profileFor, until } from './background.ts';
+import { get, itSchedules, readiness, Scheduler } from './schedulers.ts';
 
 const TICK = `
 runbook: tick
@@ -75,35 +75,12 @@ steps:
   - wait: 1h
 `;
 
-/** A venue and a folder of each test's own, gone with their processes when it ends: the tests run side by side. */
-const it = base
-  .extend('simulator', () => new Simulator({}, new SystemClock(), 1))
-  .extend('venue', async ({ simulator }, { onCleanup }) => {
-    const venue = await startSimServer(simulator, { port: 0 });
-    onCleanup(() => venue.close());
-    return venue;
-  })
-  .extend('at', ({ venue }, { onCleanup }) => {
-    const at = openBackground();
-    onCleanup(() => at.close());
-    at.write('profile.yaml', profileFor(venue.url));
-    return at;
-  })
-  .extend(
-    'schedule',
-    ({ at }) =>
-      (files: readonly string[], ...words: string[]) =>
-        new Scheduler(at.start(['schedule', ...files, '--profile', 'profile.yaml', '--port', '0', ...words])),
-  )
-  .extend('json', ({ at }) => async (words: readonly string[]) => {
-    const { out, exit, err } = await at.run([...words, '--json']);
-    return { exit, err, document: JSON.parse(out) as Record<string, unknown> };
-  })
+const it = itSchedules
   /** A suspended scheduler, and a run that is submitted to it. */
   .extend('submitToSuspended', ({ at, schedule }) => async () => {
     at.write('tick.yaml', TICK.replace('every: 1s', 'every: 4s'));
     at.write('asked.yaml', ASKED);
-    const scheduler = schedule(['tick.yaml']);
+    const scheduler = schedule('tick.yaml');
     await scheduler.sees('run_ended');
     // Between two runs.
     await scheduler.rests();
@@ -121,7 +98,7 @@ describe.concurrent('runbook schedule', () => {
     at.write('outside', `${venue.url}/_sim/books`);
     at.write('profile.yaml', `${profileFor(venue.url)}\nheartbeat: {url: {file: outside}}`);
     at.write('tick.yaml', TICK);
-    const scheduler = schedule(['tick.yaml']);
+    const scheduler = schedule('tick.yaml');
     const url = await scheduler.url();
     await scheduler.sees('run_ended', 2);
     expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: '{"healthy":true,"reasons":[]}\n' });
@@ -165,7 +142,7 @@ describe.concurrent('runbook schedule', () => {
     );
 
     // Each occurrence has one verdict, and each started one a run.
-    const { document } = await json(['audit', 'list']);
+    const { document } = await json('audit', 'list');
     const runs = (document['runs'] as { run: string; trigger: string }[]).map(({ run }) => run);
     const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
     const rows = await scheduleStore.occurrences(`${venue.url} main`);
@@ -174,28 +151,28 @@ describe.concurrent('runbook schedule', () => {
     expect(begun.length).toBeGreaterThanOrEqual(4);
     expect(begun.map(({ run }) => run).sort()).toEqual([...runs].sort());
     expect(new Set(rows.map(({ slot, nominalMs }) => `${slot} ${nominalMs}`)).size).toBe(rows.length);
-    expect((await json(['audit', 'verify'])).document).toMatchObject({ ok: true });
+    expect((await json('audit', 'verify')).document).toMatchObject({ ok: true });
   });
 
   it('the next process resumes the run of a killed one, and starts nothing twice', async ({ at, schedule, json }) => {
     at.write('slow.yaml', SLOW);
-    const first = schedule(['slow.yaml']);
+    const first = schedule('slow.yaml');
     const [begun] = await first.sees('run_begun');
     await first.stop('SIGKILL');
-    const second = schedule(['slow.yaml']);
+    const second = schedule('slow.yaml');
     const [resumed] = await second.sees('run_resumed');
     expect(resumed?.run).toBe(begun?.run);
     const ended = await second.sees('run_ended');
     expect(ended[0]).toMatchObject({ run: begun?.run, outcome: 'succeeded' });
     await second.stop('SIGINT');
     expect(second.started.child.exitCode).toBe(130);
-    const { document } = await json(['audit', 'verify']);
+    const { document } = await json('audit', 'verify');
     expect((document['runs'] as { ok: boolean }[]).filter(({ ok }) => !ok)).toEqual([]);
   });
 
   it('settles running runs and leaves the account as declared', async ({ simulator, at, schedule }) => {
     at.write('resting.yaml', RESTING);
-    const scheduler = schedule(['resting.yaml']);
+    const scheduler = schedule('resting.yaml');
     await until(() => simulator.books().deadman.armed.length === 1);
     await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
     const { exit } = await scheduler.stop('SIGTERM');
@@ -210,9 +187,9 @@ describe.concurrent('runbook schedule', () => {
   it('executes runs of `runbook run`, which waits and reports as usual', async ({ at, schedule, json }) => {
     at.write('tick.yaml', TICK);
     at.write('asked.yaml', ASKED);
-    const scheduler = schedule(['tick.yaml']);
+    const scheduler = schedule('tick.yaml');
     await scheduler.url();
-    const { exit, document, err } = await json(['run', 'asked.yaml', '--profile', 'profile.yaml']);
+    const { exit, document, err } = await json('run', 'asked.yaml', '--profile', 'profile.yaml');
     expect({ exit, outcome: document['outcome'], outputs: document['outputs'] }).toEqual({
       exit: 0,
       outcome: 'succeeded',
@@ -248,7 +225,7 @@ describe.concurrent('runbook schedule', () => {
     at.write('tick.yaml', TICK.replace('every: 1s', 'every: 1h'));
     at.write('asked.yaml', ASKED);
     at.write('profile.yaml', `${profileFor(venue.url)}\nshutdown: {within: 1s}\n`);
-    const scheduler = schedule(['tick.yaml']);
+    const scheduler = schedule('tick.yaml');
     await scheduler.url();
     const patient = at.start(['run', 'asked.yaml', '--profile', 'profile.yaml', '--input', 'patience=1h', '--json']);
     const [begun] = await scheduler.sees('run_begun');
@@ -269,7 +246,7 @@ describe.concurrent('runbook schedule', () => {
       'asking.yaml',
       'runbook: asking\ndsl: 1\nleaves: {position: open, because: the case is about something else}\nsteps:\n  - id: go\n    approve: {ask: "Go on?", by: [risk], within: 1m, on_timeout: reject}\n  - read_account: {}\n',
     );
-    const scheduler = schedule(['tick.yaml']);
+    const scheduler = schedule('tick.yaml');
     await scheduler.url();
     const asking = at.start(['run', 'asking.yaml', '--profile', 'profile.yaml', '--json']);
     const [asked] = await scheduler.sees('approval_asked');
@@ -282,7 +259,7 @@ describe.concurrent('runbook schedule', () => {
   it('runs of one account know each other’s orders: none trades with another', async ({ simulator, at, schedule }) => {
     at.write('tick.yaml', TICK);
     at.write('kept.yaml', KEPT);
-    const scheduler = schedule(['tick.yaml']);
+    const scheduler = schedule('tick.yaml');
     await scheduler.url();
     const words = (side: string, price: string) => [
       'run',
@@ -336,7 +313,7 @@ describe.concurrent('runbook schedule', () => {
       const [posted] = (await scheduleStore.posted(account)) as [SubmissionRequest];
       expect(await scheduleStore.answer(posted.run, { state: 'taken' })).toBe(true);
       await scheduler.stop('SIGKILL');
-      const next = schedule(['tick.yaml']);
+      const next = schedule('tick.yaml');
       await next.sees('run_ended');
       const { exit, out } = await run.ended;
       expect({ exit, error: JSON.parse(out).error }).toEqual({
@@ -346,7 +323,7 @@ describe.concurrent('runbook schedule', () => {
           message: expect.stringContaining('nothing was sent'),
         },
       });
-      const { document } = await json(['run', 'asked.yaml', '--profile', 'profile.yaml']);
+      const { document } = await json('run', 'asked.yaml', '--profile', 'profile.yaml');
       expect(document['outcome']).toBe('succeeded');
       expect(await scheduleStore.submission(String(document['run']))).toEqual({ state: 'begun' });
       await next.stop('SIGTERM');
@@ -371,7 +348,7 @@ describe.concurrent('runbook schedule', () => {
       await scheduler.stop('SIGKILL');
       await scheduleStore.answer(posted.run, { state: 'withdrawn' });
       await scheduleStore.post({ ...posted, run: `${posted.run}0`, at: posted.at - 300_000 });
-      const next = schedule(['tick.yaml']);
+      const next = schedule('tick.yaml');
       await next.sees('run_ended', 2);
       expect(await scheduleStore.submission(`${posted.run}0`)).toMatchObject({ state: 'refused', kind: 'lost' });
       expect(next.events('run_begun').map(({ runbook }) => runbook)).not.toContain('asked');
@@ -383,12 +360,12 @@ describe.concurrent('runbook schedule', () => {
 
   it('a second one is refused, and one on standby takes over', async ({ at, schedule }) => {
     at.write('tick.yaml', TICK);
-    const first = schedule(['tick.yaml']);
+    const first = schedule('tick.yaml');
     await first.sees('run_ended');
     const refused = await at.run(['schedule', 'tick.yaml', '--profile', 'profile.yaml', '--port', '0']);
     expect(refused.exit).toBe(3);
     expect(refused.err).toContain('held by another process (scheduler, process');
-    const second = schedule(['tick.yaml'], '--standby');
+    const second = schedule('tick.yaml', '--standby');
     await second.sees('standing_by');
     await first.stop('SIGKILL');
     await second.sees('run_ended');
@@ -401,9 +378,9 @@ describe.concurrent('runbook schedule', () => {
     schedule,
   }) => {
     at.write('tick.yaml', TICK);
-    const first = schedule(['tick.yaml']);
+    const first = schedule('tick.yaml');
     await first.sees('run_ended');
-    const second = schedule(['tick.yaml'], '--standby');
+    const second = schedule('tick.yaml', '--standby');
     await second.sees('standing_by');
     await first.stop('SIGKILL');
     let held: Awaited<ReturnType<typeof holdFile>>;
@@ -421,9 +398,9 @@ describe.concurrent('runbook schedule', () => {
     tags: ['long'],
   }, async ({ simulator, at, schedule }) => {
     at.write('resting.yaml', RESTING);
-    const first = schedule(['resting.yaml']);
+    const first = schedule('resting.yaml');
     await until(() => simulator.books().orders.some(({ status }) => status === 'open'));
-    const second = schedule(['resting.yaml'], '--standby');
+    const second = schedule('resting.yaml', '--standby');
     await second.sees('standing_by');
     await first.suspend(at.path);
     const [resumed] = await second.sees('run_resumed');
@@ -499,7 +476,7 @@ describe.concurrent('runbook schedule', () => {
     await third.url();
     expect(third.events('run_halted')).toEqual([]);
     await third.stop('SIGTERM');
-    expect((await json(['audit', 'verify', run])).document).toMatchObject({ ok: true });
+    expect((await json('audit', 'verify', run)).document).toMatchObject({ ok: true });
     await lossy.close();
   });
 
@@ -525,7 +502,7 @@ describe.concurrent('runbook schedule', () => {
 
   it('starts nothing under the kill switch, says why, and continues after the release', async ({ at, schedule }) => {
     at.write('tick.yaml', TICK);
-    const scheduler = schedule(['tick.yaml']);
+    const scheduler = schedule('tick.yaml');
     const url = await scheduler.url();
     await scheduler.sees('run_ended');
     expect((await at.run(['kill', '--profile', 'profile.yaml', '--by', 'ada', '--reason', 'drill'])).exit).toBe(0);

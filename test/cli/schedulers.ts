@@ -1,8 +1,47 @@
 /** Schedulers as processes, and what their logs say. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { it } from 'vitest';
+import { SystemClock } from '../../src/base/clock.ts';
+import { startSimServer } from '../../src/gateway/simulator/server.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { holdFile } from '../../src/journal/sql/sqlite.ts';
-import { type Started, until } from './background.ts';
+import { openBackground, profileFor, type Started, until } from './background.ts';
+
+/** An order far from the market at each occurrence; all that were missed are made up for. */
+export const ORDERING = `
+runbook: ordering
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
+`;
+
+/** A venue and a folder of each test's own, gone with their processes when it ends: the tests run side by side. */
+export const itSchedules = it
+  .extend('simulator', () => new Simulator({}, new SystemClock(), 1))
+  .extend('venue', async ({ simulator }, { onCleanup }) => {
+    const venue = await startSimServer(simulator, { port: 0 });
+    onCleanup(() => venue.close());
+    return venue;
+  })
+  .extend('at', ({ venue }, { onCleanup }) => {
+    const at = openBackground();
+    onCleanup(() => at.close());
+    at.write('profile.yaml', profileFor(venue.url));
+    return at;
+  })
+  .extend(
+    'schedule',
+    ({ at }) =>
+      (file: string, ...words: string[]) =>
+        new Scheduler(at.start(['schedule', file, '--profile', 'profile.yaml', '--port', '0', ...words])),
+  )
+  .extend('json', ({ at }) => async (...words: readonly string[]) => {
+    const { out, exit, err } = await at.run([...words, '--json']);
+    return { exit, err, document: JSON.parse(out) as Record<string, unknown> };
+  });
 
 export interface Line {
   readonly event: string;

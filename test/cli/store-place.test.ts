@@ -2,46 +2,17 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { it as base, describe, expect } from 'vitest';
-import { SystemClock } from '../../src/base/clock.ts';
-import { startSimServer } from '../../src/gateway/simulator/server.ts';
-import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import { describe, expect } from 'vitest';
+import type { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import { openBackground, profileFor, until } from './background.ts';
-import { Scheduler } from './schedulers.ts';
+import { until } from './background.ts';
+import { itSchedules, ORDERING } from './schedulers.ts';
 
-/** An order far from the market at each occurrence; all that were missed are made up for. */
-const ORDERING = `
-runbook: ordering
-dsl: 1
-leaves: {position: open, because: the case is about something else}
-schedule: {every: 1s, misfire: {within: 1h, then: run_all}}
-steps:
-  - id: entry
-    place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 20000, tif: post_only}
-`;
 const RESTING = `${ORDERING.replace('then: run_all', 'then: run_once').replace('within: 1h', 'within: 20s')}  - wait: 1h
 `;
 const LIVE = RESTING.replace(/^schedule.*\n/m, '').replace('1h', '6s');
 
-const it = base
-  .extend('simulator', () => new Simulator({}, new SystemClock(), 1))
-  .extend('at', async ({ simulator }, { onCleanup }) => {
-    const venue = await startSimServer(simulator, { port: 0 });
-    const at = openBackground();
-    at.write('profile.yaml', profileFor(venue.url));
-    onCleanup(async () => {
-      at.close();
-      await venue.close();
-    });
-    return at;
-  })
-  .extend(
-    'schedule',
-    ({ at }) =>
-      (file: string) =>
-        new Scheduler(at.start(['schedule', file, '--profile', 'profile.yaml', '--port', '0'])),
-  );
+const it = itSchedules;
 
 const inode = (file: string) => statSync(file, { bigint: true }).ino;
 
