@@ -16,7 +16,7 @@ const ACT_SQL = {
 /** Appends an act within a transaction, whose own lock need not be the account's, and gives its hash. */
 export type AppendAct = (account: string, act: PostedAct) => Work<string>;
 
-/** Appends an act behind the account's last one; nobody else may append meanwhile. `place`: the store. */
+/** Appends an act behind the account's last one, within a transaction that alone appends to it. `place`: the store. */
 export function* addAct(account: string, act: PostedAct, place: string): Work<string> {
   const { rows } = yield* ask(ACT_SQL.last, account, NO_LIMIT);
   const { seq, type, line, hash } = sealAct(account, act, rows[0] && readActRow(rows[0]), place);

@@ -1,4 +1,4 @@
-/** What the stores ask of a database, the same of every one. Parameters are written `?`. */
+/** The port of a database for the stores, the same for every one. Parameters are written `?`. */
 import type { SqlRow, SqlValue } from './values.ts';
 
 /** The value of a parameter; lists are for PostgreSQL's `unnest`. */
