@@ -278,7 +278,6 @@ export class FillEngine {
     order.size = order.size.minus(size);
     const lagMs = this.drawLag(settings.fillLagMs, 'fill lag', ledger.fills.length);
     ledger.addFill(order, {
-      at,
       shownAt: at + lagMs,
       record: {
         trade_id: this.takeTradeId(order.marketId),

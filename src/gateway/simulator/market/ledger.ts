@@ -68,8 +68,6 @@ export interface SimOrder {
 
 export interface SimFill {
   readonly record: FillRecord;
-  /** Epoch ms. */
-  readonly at: number;
   /** Epoch ms from which it is shown. */
   readonly shownAt: number;
 }
