@@ -4,8 +4,9 @@ import type { Heartbeat } from './deadman/heartbeat.ts';
 import type { FeedCache } from './feeds.ts';
 import type { Cancellation } from './interruption.ts';
 import type { OrderManager } from './orders/orders.ts';
-import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
+import type { RunPorts, RunSetup } from './ports.ts';
 import type { RunPositions } from './positions.ts';
+import type { Approvals } from './steps/approvals.ts';
 import type { WallTime } from './wall-time.ts';
 
 export interface RunContext extends RunPorts {
@@ -22,16 +23,9 @@ export interface RunContext extends RunPorts {
   callId(path: string): string;
   /** Forgets the number of a step that calls no more, so that memory does not grow with the rounds of a loop. */
   releaseCalls(path: string): void;
-  /** Completed steps that can be undone, oldest first. */
-  readonly undos: UndoEntry[];
+  /** Of completed steps, the oldest first. */
+  readonly undos: Undo[];
 }
 
-export interface UndoEntry {
-  readonly path: string;
-  run(cancel: Cancellation): Promise<void>;
-}
-
-export interface Approvals {
-  /** Resolves with the first answer for the step; rejects with Abandoned when the scope is cancelled. */
-  answer(step: string, cancel: Cancellation): Promise<OperatorCommand>;
-}
+/** Undoes a completed step. */
+export type Undo = (cancel: Cancellation) => Promise<void>;

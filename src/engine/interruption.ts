@@ -91,11 +91,9 @@ export class FailedBefore extends Error {
 /** The runbook said `stop`. */
 export class Stop extends Error {
   readonly outcome: string;
-  readonly because: string;
   constructor(outcome: string, because: string) {
     super(because);
     this.outcome = outcome;
-    this.because = because;
   }
 }
 

@@ -9,20 +9,11 @@ import { addsRisk } from '../runbook/steps/risk.ts';
 import { toJson, type Value } from '../runbook/values.ts';
 import { pickLarger } from '../venue/order/fills.ts';
 import { onlyProtects } from '../venue/position/residual.ts';
-import type { Approvals, RunContext, UndoEntry } from './context.ts';
+import type { RunContext, Undo } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
 import { startGlobals } from './globals.ts';
-import {
-  Abandoned,
-  Cancellation,
-  Halt,
-  InternalFailure,
-  runEach,
-  StepFailure,
-  Stop,
-  toInterruption,
-} from './interruption.ts';
+import { Cancellation, Halt, InternalFailure, runEach, StepFailure, Stop, toInterruption } from './interruption.ts';
 import { judgeEnd, readUnseen, requireKept } from './leaves.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
@@ -30,8 +21,8 @@ import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { RunPositions } from './positions.ts';
 import { reconcile } from './reconciliation.ts';
 import { Frame, StepScope } from './scope.ts';
+import { Approvals } from './steps/approvals.ts';
 import { Interpreter } from './steps/interpreter.ts';
-import { createSignal } from './waiting.ts';
 import { WallTime } from './wall-time.ts';
 
 export interface RunResult {
@@ -96,7 +87,7 @@ class Execution {
   private readonly actor = startRunActor();
   private readonly whole = new Cancellation();
   private killed = false;
-  private readonly approvals = new OpenApprovals();
+  private readonly approvals = new Approvals();
   private frame: Frame | undefined;
   private haltedFor: ErrorFact | undefined;
 
@@ -109,7 +100,7 @@ class Execution {
     };
     const numberCalls = (path: string, last: number) => calls.set(path, last);
     const releaseCalls = (path: string) => calls.delete(path);
-    const undos: UndoEntry[] = [];
+    const undos: Undo[] = [];
     journalOrders(ports.log);
     const feeds = new FeedCache(ports.venue, ports.clock);
     const wall = new WallTime(ports.clock);
@@ -399,12 +390,12 @@ class Execution {
   }
 
   /** Undoes completed steps, newest first. After one fails the others are still undone. */
-  private async undo(undos: UndoEntry[], isHalting: boolean): Promise<void> {
+  private async undo(undos: Undo[], isHalting: boolean): Promise<void> {
     let worst: unknown;
-    for (let entry = undos.pop(); entry !== undefined; entry = undos.pop()) {
+    for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) {
       try {
         // A scope for each: a halt of one cancels its own.
-        await entry.run(new Cancellation(undefined, { onlyReduces: isHalting || worst instanceof Halt }));
+        await undo(new Cancellation(undefined, { onlyReduces: isHalting || worst instanceof Halt }));
       } catch (error) {
         if (worst === undefined || error instanceof Halt) worst = error;
       }
@@ -470,33 +461,4 @@ function journalOrders(log: RunPorts['log']): void {
     }
     for (const { alarm, detail } of alarms) log.append('order.alarmed', { clientOrderId, alarm, detail }, order.step);
   });
-}
-
-/** Waits for the answers to `approve` steps. */
-class OpenApprovals implements Approvals {
-  private readonly waiting = new Map<string, (command: OperatorCommand) => void>();
-
-  answer(step: string, cancel: Cancellation): Promise<OperatorCommand> {
-    const answered = createSignal<OperatorCommand>();
-    this.waiting.set(step, answered.resolve);
-    return new Promise((resolve, reject) => {
-      const stop = cancel.listen((reason) => {
-        this.waiting.delete(step);
-        reject(new Abandoned(reason));
-      });
-      if (cancel.reason !== undefined) reject(new Abandoned(cancel.reason));
-      void answered.promise.then((command) => {
-        stop();
-        this.waiting.delete(step);
-        resolve(command);
-      });
-    });
-  }
-
-  give(command: OperatorCommand): void {
-    // A command names a step by its path, or by its id.
-    for (const [step, resolve] of this.waiting) {
-      if (command.step === undefined || step === command.step || step.endsWith(`/${command.step}`)) resolve(command);
-    }
-  }
 }

@@ -328,7 +328,7 @@ describe('orders that were sent again', () => {
   const look = async (given: Given, orders: readonly TrackedOrder[] = [sentAgain]) => {
     const { made, run, did } = settling(orders, given);
     const thrown = await run(
-      made.cancelNamesakes('s', 5_000).then(
+      made.lookForLate('s', 5_000).then(
         () => undefined,
         (error: Error) => error,
       ),

@@ -260,19 +260,16 @@ export class StepAttempts implements StepPlace {
 
   /** They see the names of their block as they are at the time of undoing, and the step's own value, also where it failed. */
   registerUndo(value: Value): void {
-    const { walker, path, frame, step } = this;
+    const { walker, frame, step } = this;
     const { undo, id } = step;
     if (!Array.isArray(undo)) return;
     const isRegistered = this.undone !== undefined;
     this.undone = { value };
     if (isRegistered) return;
-    walker.run.undos.push({
-      path: `${path}/undo`,
-      run: (cancel) => {
-        const inner = frame.lastWord();
-        if (id !== undefined) inner.set(id, this.undone?.value);
-        return walker.block(undo as readonly CheckedStep[], inner, cancel);
-      },
+    walker.run.undos.push((cancel) => {
+      const inner = frame.lastWord();
+      if (id !== undefined) inner.set(id, this.undone?.value);
+      return walker.block(undo as readonly CheckedStep[], inner, cancel);
     });
   }
 

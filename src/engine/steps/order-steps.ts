@@ -13,7 +13,7 @@ import { getExposure } from '../../venue/order/life.ts';
 import type { FeedNeed } from '../../venue/port.ts';
 import { isStop } from '../../venue/position/residual.ts';
 import { makeRecord, type OrderRecord } from '../../venue/records.ts';
-import type { RunContext, UndoEntry } from '../context.ts';
+import type { RunContext, Undo } from '../context.ts';
 import { Cancellation, Halt, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
 import type { OrderManager } from '../orders/orders.ts';
@@ -191,29 +191,13 @@ export function registerUndo(
   execution.registerUndo(value);
   if (findUndo(execution.step) !== 'cancel') return;
   const { run, path, step } = execution;
-  run.undos.push(new OrderUndo(run.orderManager, handle, path, step.undo !== undefined));
+  run.undos.push(makeOrderUndo(run.orderManager, handle, path, step.undo !== undefined));
 }
 
 /** The cancel of a placed order. A long run has one for each of its orders, so it holds nothing else. */
-class OrderUndo implements UndoEntry {
-  private readonly orderManager: OrderManager;
-  private readonly handle: OrderHandle;
-  private readonly placedBy: string;
-  private readonly isLastWord: boolean;
-
-  constructor(orderManager: OrderManager, handle: OrderHandle, placedBy: string, isLastWord: boolean) {
-    this.orderManager = orderManager;
-    this.handle = handle;
-    this.placedBy = placedBy;
-    this.isLastWord = isLastWord;
-  }
-
-  get path(): string {
-    return `${this.placedBy}/undo`;
-  }
-
-  async run(cancel: Cancellation): Promise<void> {
-    const { orderManager, handle, path, isLastWord } = this;
+function makeOrderUndo(orderManager: OrderManager, handle: OrderHandle, placedBy: string, isLastWord: boolean): Undo {
+  return async (cancel) => {
+    const path = `${placedBy}/undo`;
     if (!isLastWord && handle.own !== undefined && orderManager.keepCovering(handle.own, path)) return;
     try {
       await orderManager.undo(handle, { ...makeInternalRequest(path, cancel), isLastWord });
@@ -221,7 +205,7 @@ class OrderUndo implements UndoEntry {
       // Undoing goes on without the fills; they are read again when the run ends.
       await orderManager.complete([handle], { step: path, windowMs: 0, cancel });
     }
-  }
+  };
 }
 
 export async function ensureBand(
