@@ -6,7 +6,7 @@ import type { Cancellation } from './interruption.ts';
 import type { OrderManager } from './orders/orders.ts';
 import type { RunPorts, RunSetup } from './ports.ts';
 import type { RunPositions } from './positions.ts';
-import type { Approvals } from './steps/approvals.ts';
+import type { Approvals } from './waiting.ts';
 import type { WallTime } from './wall-time.ts';
 
 export interface RunContext extends RunPorts {

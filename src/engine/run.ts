@@ -21,8 +21,8 @@ import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { RunPositions } from './positions.ts';
 import { reconcile } from './reconciliation.ts';
 import { Frame, StepScope } from './scope.ts';
-import { Approvals } from './steps/approvals.ts';
 import { Interpreter } from './steps/interpreter.ts';
+import { Approvals } from './waiting.ts';
 import { WallTime } from './wall-time.ts';
 
 export interface RunResult {

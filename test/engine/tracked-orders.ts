@@ -7,7 +7,7 @@ import { terms as sampleTerms } from '../venue/order-samples.ts';
 export const START = Date.UTC(2026, 0, 5, 8);
 
 export function orderOf(state: OrderState, intent: OrderTerms = sampleTerms(), context: object = {}): TrackedOrder {
-  const exposed = { filled: '0', recordFilled: '0', fills: new Map(), size: intent.size, ...context };
+  const exposed = { intent, filled: '0', recordFilled: '0', fills: new Map(), size: intent.size, ...context };
   return {
     intent,
     step: 'steps/o',
