@@ -624,6 +624,7 @@ describe('what others have closed after they ended the stop', () => {
     timestamp: at * 1000,
   });
   const CANCELED = { status: 'canceled', reason: 'LIQUIDATION' };
+  const LATER = (START + 600_000) * 1000;
   const GUARDED = `${LONG}${STOP.replace('- protect', '- id: guard\n    protect')}  - refresh: guard.stop_loss\n${CLOSE}`;
   const listExits = ({ books }: Performance) =>
     books.orders.filter(({ type, side }) => type === 'market' && side === 'short').map(({ filled }) => filled);
@@ -631,6 +632,7 @@ describe('what others have closed after they ended the stop', () => {
   it.each([
     ['all of it', [fill('0.1', 'short')], CANCELED, [], 'failed'],
     ['more than it', [fill('0.3', 'short')], CANCELED, [], 'failed'],
+    ['it, before the record changed', [fill('0.1', 'short')], { ...CANCELED, timestamp: LATER }, [], 'failed'],
     ['a part', [fill('0.04', 'short')], CANCELED, ['0.06'], 'failed'],
     ['nothing', [], CANCELED, ['0.1'], 'succeeded'],
     ['nothing, as both ways come to', [fill('0.1', 'short'), fill('0.2', 'long')], CANCELED, ['0.1'], 'succeeded'],

@@ -26,15 +26,17 @@ export async function readClosedByOthers(
 ): Promise<Decimal> {
   const { clock, log, orderManager, venue } = run;
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
-  const opened = Math.max(
-    ...own.flatMap(({ intent, snapshot }) =>
-      intent.side === side ? [] : [...snapshot.context.fills.values()].map(({ timestamp }) => timestamp),
-    ),
+  const opening = own.flatMap(({ intent, snapshot }) =>
+    intent.side === side ? [] : [...snapshot.context.fills.values()].map(({ timestamp }) => timestamp),
   );
+  const opened = opening.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...opening);
   const taken = own.filter((order) => order.intent.side === side && isTakenAway(order));
   const [last] = taken.slice(-1);
   if (last === undefined) return new Decimal(0);
-  const since = Math.max(...taken.map(({ snapshot }) => snapshot.context.lastRecord?.timestamp ?? opened));
+  // The time of a record may be that of its last change.
+  const since = Math.max(
+    ...taken.map(({ snapshot }) => Math.min(snapshot.context.lastRecord?.timestamp ?? opened, opened)),
+  );
   const outcome = await venue.call({
     id: run.callId(path),
     step: path,
