@@ -81,6 +81,19 @@ describe('a page of a market', () => {
   });
 });
 
+it('writes prices and sizes without the zeros that a venue puts behind them', async () => {
+  const padded = (row: Row) => ({
+    ...row,
+    price: `${row['price']}.00000000`,
+    initial_size: `${row['initial_size']}00000`,
+  });
+  const { report } = await performed(TWO, (rows) => rows.map(padded));
+  expect(report.orders.map(({ price, size, filled }) => [price, size, filled])).toEqual([
+    ['60000', '0.1', '0'],
+    ['59000', '0.1', '0'],
+  ]);
+});
+
 describe('an order whose POST got no answer', () => {
   const RESENT =
     '  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000, on_ambiguous: resend}\n';

@@ -2,7 +2,7 @@
  * Folds the orders of a run: every intended order with its last state, its fills and its moves. The engine's own order
  * tracker derives the states, so a report cannot differ from the engine.
  */
-import type { DecimalString } from '../../base/decimal.ts';
+import { type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { Entry, JsonObject } from '../../journal/entry.ts';
 import { OrderTracker, type OrderTrackerOptions, type TrackedOrder, type TrackerChange } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
@@ -139,11 +139,11 @@ function makeOrderRow({ intent, snapshot, step, createdAt }: TrackedOrder): Orde
     market: intent.market,
     side: intent.side,
     type: intent.type,
-    // The venue shows 0 for an order without a price.
-    ...(context.price === undefined || context.price === '0' ? {} : { price: context.price }),
+    // The venue shows 0 for an order without a price, and may write any price with zeros behind it.
+    ...(context.price === undefined || context.price === '0' ? {} : { price: formatDecimal(decimal(context.price)) }),
     ...(intent.trigger === undefined ? {} : { trigger: intent.trigger }),
     size: isPositionStop(intent) ? intent.size : context.size,
-    filled: pickLarger(context.filled, context.recordFilled),
+    filled: formatDecimal(decimal(pickLarger(context.filled, context.recordFilled))),
     ...(average === undefined ? {} : { averagePrice: average }),
     // The venue may have its own status for a working order, such as `placed` for a stop that waits.
     state: state === 'open' ? (context.lastRecord?.status ?? state) : state,
