@@ -27,6 +27,7 @@ import {
   type RecordOf,
   takeRecords,
   toStatic,
+  undoesIn,
 } from './chart-records.ts';
 
 /** The first reason why the journal is no path through the chart; undefined where it is one. */
@@ -744,7 +745,7 @@ class Path {
   private isOfLaterItem({ path }: JournalRecord): boolean {
     return listRounds(path).some(({ loop, round }) => {
       const step = toStatic(loop);
-      const entered = this.chart.each.has(step) ? this.entered.get(step) : undefined;
+      const entered = this.chart.each.has(step) && !undoesIn(loop, path) ? this.entered.get(step) : undefined;
       return entered !== undefined && entered !== `${loop}[${round}]`;
     });
   }

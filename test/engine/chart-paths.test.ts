@@ -374,6 +374,23 @@ finally:
     expect(findDeparture(runbook, entries)).toBeUndefined();
   });
 
+  it('whose items are undone by waits for a read is a path: drawn 1760305670', async () => {
+    const { runbook, entries } = await play(`${head}  - parallel:
+      each: k
+      in: '[1, 2]'
+      max: 2
+      do:
+        - place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000}
+          undo: [{wait_for: {read: {id: w, list_orders: {market: BTC-USD}}, until: w.orders.size() > 0, every: 1s, within: 5s}}]
+  - assert: n > 0
+`);
+    const undone = entries.filter(({ type, step }) => type === 'step.ended' && step.endsWith('/undo/1:wait_for'));
+    expect(undone.map(({ step }) => /parallel\[(\d)\]/.exec(step)?.[1])).toEqual(['1', '0']);
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+    const open = entries.filter(({ type, step }) => !(type === 'step.decided' && step.includes('parallel[0]')));
+    expect(findDeparture(runbook, open)).toBeDefined();
+  });
+
   it('that fails before its first step, a loop, is a path: drawn 81942', async () => {
     const { runbook, entries } = await play(`${head}  - for_each: {each: k, in: '[1]', do: [{wait: 1s}]}
   - wait: 1s

@@ -90,6 +90,9 @@ export function listRounds(path: string): { readonly loop: string; readonly roun
   }));
 }
 
+/** Whether a path is of what undoes a step of a round: it comes when all rounds have ended, the newest first. */
+export const undoesIn = (loop: string, path: string): boolean => /\/undo(?:\/|$)/.test(path.slice(loop.length));
+
 export const escapeText = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** Takes what a called runbook wrote to the beginning of its step. */
@@ -127,9 +130,7 @@ export function lineUpItems(records: readonly JournalRecord[], each: ReadonlySet
     >();
     for (const [index, record] of lined.entries()) {
       const at = listRounds(record.path).find(({ loop }) => toStatic(loop) === step);
-      // What undoes a step of an item comes when all items have ended, the newest first.
-      const undoes = at !== undefined && /\/undo(?:\/|$)/.test(record.path.slice(at.loop.length));
-      if (at === undefined || record.type === 'call.intended' || undoes) continue;
+      if (at === undefined || record.type === 'call.intended' || undoesIn(at.loop, record.path)) continue;
       places.set(at.loop, [...(places.get(at.loop) ?? []), { index, round: at.round, record }]);
     }
     for (const found of places.values()) {

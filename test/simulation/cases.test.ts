@@ -77,6 +77,14 @@ it.each([1_760_007_824])('a called runbook that fails stops its own clean-up: dr
   expect(stopped.map(({ step }) => step.includes('/finally/'))).toEqual([true]);
 });
 
+it.each([1_760_305_670])('an item is undone behind a later one: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  expect(
+    happened.entries.filter(({ type, step }) => type === 'step.ended' && /undo.1:wait_for$/.test(step)).length,
+  ).toBeGreaterThan(0);
+});
+
 it.each([1_730_003_102])('an item that stops its run in a loop lets the others go on: drawn %i', async (drawn) => {
   const happened = await simulate({ drawn });
   expect(await breachesOf(happened)).toEqual([]);
