@@ -18,15 +18,23 @@ interface Reading {
   readonly at: number;
 }
 
-const DONE = Promise.resolve();
+const NOT_READ = Promise.resolve(false);
 
 /** The price of a market is a precaution where it only judges what a run leaves: it is not waited for long. */
 const PRICE_READING: FeedNeed = { class: 'complete', withinMs: 2000 };
 
-/** The path of the step that reads, and its need; with `only`, of a feed by market it reads the value of this market alone. */
+/**
+ * The path of the step that reads, and its need; with `only`, of a feed by market it reads the value of this market alone. `dueAt`: when
+ * the look was due that asks, epoch ms; by it a value that is held is young enough not to be read. Left out: now.
+ */
 type ReadingPlace =
   | string
-  | { readonly step: string; readonly only: string | undefined; readonly need?: FeedNeed | undefined };
+  | {
+      readonly step: string;
+      readonly only: string | undefined;
+      readonly need?: FeedNeed | undefined;
+      readonly dueAt?: number | undefined;
+    };
 
 export class FeedCache {
   private readonly venue: VenuePort;
@@ -40,14 +48,14 @@ export class FeedCache {
     this.clock = clock;
   }
 
-  /** Refreshes the named feeds before the expressions of a step are evaluated. Throws StepFailure `stale_feed`. */
+  /** Refreshes the named feeds before the expressions of a step are evaluated; whether one was read. Throws StepFailure `stale_feed`. */
   ensure(
     names: readonly string[],
     declared: readonly FeedDeclaration[],
     scope: Scope,
     at: ReadingPlace,
-  ): Promise<void> {
-    return names.length === 0 ? DONE : this.ensureAll(names, declared, scope, at);
+  ): Promise<boolean> {
+    return names.length === 0 ? NOT_READ : this.ensureAll(names, declared, scope, at);
   }
 
   private async ensureAll(
@@ -55,22 +63,26 @@ export class FeedCache {
     declared: readonly FeedDeclaration[],
     scope: Scope,
     at: ReadingPlace,
-  ): Promise<void> {
-    const { step, only, need } = typeof at === 'string' ? { step: at, only: undefined, need: undefined } : at;
+  ): Promise<boolean> {
+    const place = typeof at === 'string' ? { step: at, only: undefined } : at;
+    const { step, only, need } = place;
+    let hasRead = false;
     for (const name of names) {
       if (name === ACCOUNT_POSITION) {
         for (const market of this.venue.markets) await this.read(name, market, step, need);
+        hasRead = true;
         continue;
       }
       const feed = declared.find((each) => each.name === name);
       if (feed === undefined) throw new Error(`engine: step ${step} reads feed ${name}, which is not declared`);
       const isOne = feed.type.kind === 'map' && only !== undefined;
       const markets = isOne ? [only] : this.listMarkets(feed, (expr) => evaluate(expr, scope, step));
-      for (const market of markets) await this.ensureOne(feed, market, step, need);
+      for (const market of markets) hasRead = (await this.ensureOne(feed, market, place)) || hasRead;
       if (feed.type.kind === 'map' && !markets.some((market) => this.readings.has(keyOf(name, market)))) {
         throw new StepFailure('stale_feed', `feed ${name}: no market's value could be read`, step);
       }
     }
+    return hasRead;
   }
 
   /** Keeps a reading that the record has, of rounds that a resume passes over. */
@@ -142,21 +154,20 @@ export class FeedCache {
   private async ensureOne(
     feed: FeedDeclaration,
     market: string | undefined,
-    step: string,
-    need: FeedNeed | undefined,
-  ): Promise<void> {
+    { step, need, dueAt = this.clock.now() }: Exclude<ReadingPlace, string>,
+  ): Promise<boolean> {
     const maxAge = feed.maxAge.ms;
     const name = keyOf(feed.name, market);
     const held = this.readings.get(name);
-    if (held !== undefined && this.clock.now() - held.at <= maxAge / 2) return;
+    if (held !== undefined && dueAt - held.at <= maxAge / 2) return false;
     await this.share(name, need, () => this.read(feed.name, market, step, need));
     const reading = this.readings.get(name);
     const age = reading === undefined ? undefined : this.clock.now() - reading.at;
-    if (age !== undefined && age <= maxAge) return;
+    if (age !== undefined && age <= maxAge) return true;
     // One market without a value must not stop the others: it is absent from the map.
     if (feed.type.kind === 'map') {
       this.readings.delete(name);
-      return;
+      return true;
     }
     const found = age === undefined ? 'no value could be read' : `the newest value is ${formatSpan(age)} old`;
     const fix =

@@ -615,3 +615,14 @@ describe('an order of another step that could close the position as well', () =>
     expect(played.report.residual[0]?.covered).toBe('0.1');
   });
 });
+
+describe('a look that finds nothing to do', () => {
+  it.each([2_500, 3_500, 5_500, 7_500, 9_500])(
+    'is the same in a replay, which comes to it only when somebody cancels, after %i ms: drawn 1760500130',
+    async (afterMs) => {
+      const cancel = { command: 'cancel', by: 'ada', reason: 'enough', afterMs } as const;
+      const played = await play('time_limit: 1h', { 0: 64000 }, { commands: [cancel] });
+      expect(played.report.outcome).toBe('failed');
+    },
+  );
+});

@@ -85,6 +85,13 @@ it.each([1_760_305_670])('an item is undone behind a later one: drawn %i', async
   ).toBeGreaterThan(0);
 });
 
+it.each([1_760_500_130])('a kill behind a look that found nothing to do is replayed: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  const held = happened.entries.filter((entry) => entry.type === 'step.ended' && entry.data.verb === 'manage');
+  expect(held.map(({ data }) => data)).toMatchObject([{ outcome: 'failed', error: { kind: 'cancelled' } }]);
+});
+
 it.each([1_730_003_102])('an item that stops its run in a loop lets the others go on: drawn %i', async (drawn) => {
   const happened = await simulate({ drawn });
   expect(await breachesOf(happened)).toEqual([]);

@@ -88,7 +88,7 @@ async function readPrice(execution: Execution, market: string): Promise<Decimal 
   if (args.feed === undefined) return undefined;
   const scope = () => new StepScope(frame, run.wall.now());
   try {
-    await ensurePrice(execution, market, scope(), EXIT_READING);
+    await ensurePrice(execution, market, scope(), { need: EXIT_READING });
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
   }

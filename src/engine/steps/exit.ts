@@ -512,12 +512,12 @@ export async function ensurePrice(
   { args, frame, run, path }: ClosingExecution,
   market: string,
   scope: Scope,
-  need: FeedNeed | undefined,
-): Promise<void> {
+  when: { readonly need: FeedNeed | undefined; readonly dueAt?: number | undefined },
+): Promise<boolean> {
   const { feed } = args;
   const { runbook, values } = frame.globals;
   const only = findFeedMarket(feed, values.get('inputs'), { text: args.market.text, market });
-  await run.feeds.ensure(listFeeds(feed), runbook.feeds, scope, { step: path, only, need });
+  return run.feeds.ensure(listFeeds(feed), runbook.feeds, scope, { step: path, only, ...when });
 }
 
 function isEndedFraction(stop: OrderHandle): boolean {

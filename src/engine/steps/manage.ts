@@ -132,10 +132,13 @@ class Holding {
     }
     kept.hasBegun = true;
     if (this.computeLeft().gt(0)) await this.placeLegs();
+    // When the look is due, until it reads something: of a look that finds nothing to do the record has no instant, and a replay, which
+    // comes to it only with the entry behind it, would decide it by another.
+    let at = clock.now();
     for (;;) {
-      const startedAt = clock.now();
-      await this.readPrice();
-      const next = this.decide();
+      const startedAt = at;
+      if (await this.readPrice(this.findNeed(), startedAt)) at = clock.now();
+      const next = this.decide(at);
       switch (next.do) {
         case 'done':
           return this.finish();
@@ -158,7 +161,7 @@ class Holding {
       const until = startedAt + HOLD_EVERY_MS;
       heartbeat.markWaiting(execution.path, until);
       await sleepUntil(clock, until, execution.cancel);
-      await this.readOrders();
+      at = (await this.readOrders()) ? clock.now() : Math.max(at, until);
     }
   }
 
@@ -227,9 +230,9 @@ class Holding {
     return placeAndAwait(execution, at, { leg, terms }, (handle) => kept.orders.push({ handle, how, stop }));
   }
 
-  private decide() {
+  /** `now`: the instant of the look, epoch ms. */
+  private decide(now: number) {
     const { kept, barriers } = this;
-    const now = this.execution.run.clock.now();
     this.fallBack();
     const { stop, price } = kept;
     if (price !== undefined) kept.best = chooseBest(barriers, price, kept.best);
@@ -289,13 +292,13 @@ class Holding {
     return this.kept.orders.flatMap(({ handle }) => (hasEnded(handle) ? [] : [handle]));
   }
 
-  /** Reads the orders that work. One that cannot be read goes on working: the next look reads it again. */
-  private async readOrders(): Promise<void> {
+  /** Reads the orders that work; false where there are none. One that cannot be read goes on working: the next look reads it again. */
+  private async readOrders(): Promise<boolean> {
     const { run, path, cancel } = this.execution;
     const { watch } = run.orderManager;
     const working = this.listWorking().flatMap(({ own }) => (own === undefined ? [] : [own]));
     const [only] = working;
-    if (only === undefined) return;
+    if (only === undefined) return false;
     const dueAt = this.findDueAt();
     const until = dueAt === undefined ? {} : { deadlineAt: Math.max(dueAt, run.clock.now()) };
     await callWhileWanted(cancel, (wanted) =>
@@ -305,6 +308,7 @@ class Holding {
     );
     watch.check();
     cancel.check();
+    return true;
   }
 
   /** When its position is to be closed at the market, epoch ms, as far as that is known: no reading may wait for tokens beyond. */
@@ -327,20 +331,22 @@ class Holding {
     return leftMs <= 0 ? EXIT_READING : { withinMs: Math.max(leftMs, PRICE_WAIT_MS) };
   }
 
-  /** Reads the price of the market. Without one the stop stays where it is. */
-  private async readPrice(need = this.findNeed()): Promise<void> {
+  /** Reads the price of the market, where the one it has is old; whether it did. Without one the stop stays where it is. */
+  private async readPrice(need = this.findNeed(), dueAt?: number): Promise<boolean> {
     const { execution, kept } = this;
     const { args, frame, run } = execution;
     kept.price = undefined;
-    if (args.feed === undefined) return;
+    if (args.feed === undefined) return false;
+    let hasRead = true;
     const scope = () => new StepScope(frame, run.wall.now());
     try {
       // Not those of the legs: a stale one of theirs must not keep the exit back.
-      await ensurePrice(execution, this.market, scope(), need);
+      hasRead = await ensurePrice(execution, this.market, scope(), { need, dueAt });
       kept.price = execution.evaluate(args.feed, scope());
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
     }
+    return hasRead;
   }
 
   /** Places the tighter stop first, then cancels the old one: the position must not be bare between the two. */
