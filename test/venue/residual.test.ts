@@ -143,6 +143,19 @@ describe('what a run opened', () => {
     expect(findLeft([entry, stop], { when: 'end', staysArmed: false })[0]?.idle).toBeUndefined();
   });
 
+  it('names a stop that ended without a request of this program: who closes by hand looks first', () => {
+    const entry = order({ size: '0.3', filled: '0.3' });
+    const ended = stop({ state: 'canceled' });
+    const cause = (by: 'run' | 'external'): OwnOrder => {
+      const { state, context } = ended.snapshot;
+      return { ...ended, snapshot: { state, context: { ...context, cancel: { cause: by, sentAt: T0, tries: 1 } } } };
+    };
+    const listIdle = (order: OwnOrder) => findLeft([entry, order], END)[0]?.idle?.map(({ why }) => why);
+    expect(listIdle(ended)).toEqual(['ended_by_others']);
+    expect(listIdle(cause('external'))).toEqual(['ended_by_others']);
+    expect(listIdle(cause('run'))).toBeUndefined();
+  });
+
   it('has what may have filled unseen: an order of unknown fate, and an end that only an answer showed', () => {
     expect(left(order({ size: '0.3', filled: '0.1', state: 'unknown' }))).toEqual([['long', '0.3', '0']]);
     const canceled = order({ size: '0.3', filled: '0.1', state: 'canceled' });

@@ -7,7 +7,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { makeMarketFillParams } from '../../venue/order/requests.ts';
 import { SWEEP } from '../../venue/port.ts';
-import { isStop } from '../../venue/position/residual.ts';
+import { isEndedByOthers, isStop } from '../../venue/position/residual.ts';
 import type { FillRecord, Side } from '../../venue/records.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -62,9 +62,10 @@ export async function readClosedByOthers(
 }
 
 /** Whether it is a stop or a target that the venue ended or rejected without a request of this program. */
-function isTakenAway({ intent, snapshot: { state, context } }: TrackedOrder): boolean {
-  if (!isStop(intent.type) && !isPositionStop(intent)) return false;
-  return state === 'rejected' || (state === 'canceled' && (context.cancel?.cause ?? 'external') === 'external');
+function isTakenAway(order: TrackedOrder): boolean {
+  const { intent, snapshot } = order;
+  const isRejected = snapshot.state === 'rejected' && (isStop(intent.type) || isPositionStop(intent));
+  return isRejected || isEndedByOthers(order);
 }
 
 function sumSigned(fills: readonly FillRecord[], side: Side): Decimal {

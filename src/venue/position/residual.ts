@@ -42,10 +42,10 @@ export interface SwitchCancels {
 }
 
 /**
- * Why a stop of the run that works covers nothing, or another order is named beside them: a take-profit (`no_position`), or one of unknown
- * fate that closes (`in_doubt`).
+ * Why a stop of the run that works covers nothing, or another order is named beside them: a take-profit (`no_position`), one of unknown
+ * fate that closes (`in_doubt`), or a stop or target that ended unasked, as with a position that others close (`ended_by_others`).
  */
-export type IdleReason = 'gapped' | 'under_switch' | 'under_kill' | 'no_position' | 'in_doubt';
+export type IdleReason = 'gapped' | 'under_switch' | 'under_kill' | 'no_position' | 'in_doubt' | 'ended_by_others';
 
 export interface IdleStop {
   readonly clientOrderId: string;
@@ -93,11 +93,10 @@ export function findLeft(
       const targets = worst.isZero()
         ? here.filter((order) => isWorkingTarget(order) && order.intent.side !== side)
         : [];
-      const doubted = worst.isZero()
-        ? []
-        : here
-            .filter((order) => order.intent.side !== side && mayHaveClosed(order))
-            .map((order) => nameIdle(order, 'in_doubt'));
+      const doubted = here.flatMap((order) => {
+        const why = worst.isZero() || order.intent.side === side ? undefined : findDoubt(order);
+        return why === undefined ? [] : [nameIdle(order, why)];
+      });
       const idle = [...[...stops, ...targets].flatMap((order) => toIdle(order, question, worst)), ...doubted];
       if (worst.isZero() && idle.length === 0) return [];
       const covering = stops.filter((order) => findIdleReason(order, question, worst) === undefined);
@@ -150,7 +149,7 @@ export function describeLeft({ market, side, size, opened, covered, idle = [] }:
   const name = makePrintable(market, 60);
   const stops = idle.map(
     ({ clientOrderId, orderId, why }) =>
-      `${why === 'no_position' || why === 'in_doubt' ? 'order' : 'stop'} ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`,
+      `${NOT_STOPS.has(why) ? 'order' : 'stop'} ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`,
   );
   if (decimal(size).isZero()) return [`no position in ${name}`, ...stops].join('; ');
   const pending = size === opened ? '' : ` (${opened} filled, ${computeShortfall(size, opened)} may still fill)`;
@@ -158,7 +157,8 @@ export function describeLeft({ market, side, size, opened, covered, idle = [] }:
     ? 'which no working stop of this run covers'
     : `of which working stops of this run cover ${covered}`;
   const other: Side = side === 'long' ? 'short' : 'long';
-  const unless = idle.some(({ why }) => why === 'in_doubt') ? ' unless that order has' : '';
+  const may = [...new Set(idle.flatMap(({ why }) => (why in MAY_HAVE ? [MAY_HAVE[why as Doubt]] : [])))];
+  const unless = may.length === 0 ? '' : ` unless ${may.join(' or ')} has`;
   return [`${side} ${size} ${name}${pending}, ${cover}`, ...stops, `${other} ${size} ${name} closes it${unless}`].join(
     '; ',
   );
@@ -185,7 +185,15 @@ const IDLE_WORDS = {
   under_kill: 'covers nothing, because the kill cancels every order of the account',
   no_position: 'works without a position of this run',
   in_doubt: 'may have closed it: its outcome is not known',
+  ended_by_others: 'ended without a request of this program, as it does where others close the position',
 } as const satisfies Record<IdleReason, string>;
+
+/** Reasons that name an order of any kind. */
+const NOT_STOPS: ReadonlySet<IdleReason> = new Set(['no_position', 'in_doubt', 'ended_by_others']);
+
+/** What may have closed a position that the run still counts: closed by hand beside it, it would be the opposite one. */
+const MAY_HAVE = { in_doubt: 'that order', ended_by_others: 'somebody else' } as const;
+type Doubt = keyof typeof MAY_HAVE;
 
 const ZERO = new Decimal(0);
 const SIDES = ['long', 'short'] as const satisfies readonly Side[];
@@ -237,10 +245,19 @@ function nameIdle({ intent: { clientOrderId }, snapshot }: OwnOrder, why: IdleRe
   return { clientOrderId, ...(venueId === undefined ? {} : { orderId: venueId }), why };
 }
 
-/** Whether an order of unknown fate may have traded: closed by hand beside it, the position would be the opposite one. */
-function mayHaveClosed({ intent, snapshot }: OwnOrder): boolean {
+/** Why an order that closes leaves it in doubt whether the position is still there. */
+function findDoubt(order: OwnOrder): Doubt | undefined {
+  const { intent, snapshot } = order;
   const { state } = snapshot;
-  return isWorking(state) && isInDoubt(state) && !isStop(intent.type) && !isPositionStop(intent);
+  if (isEndedByOthers(order)) return 'ended_by_others';
+  const isExit = !isStop(intent.type) && !isPositionStop(intent);
+  return isExit && isWorking(state) && isInDoubt(state) ? 'in_doubt' : undefined;
+}
+
+/** Whether it is a stop or a target that was cancelled without a request of this program: a venue ends them with their position. */
+export function isEndedByOthers({ intent, snapshot: { state, context } }: OwnOrder): boolean {
+  if (!isStop(intent.type) && !isPositionStop(intent)) return false;
+  return state === 'canceled' && (context.cancel?.cause ?? 'external') === 'external';
 }
 
 /** Whether a stop has triggered and rests: had the market stayed within its limit, it would have been filled. */
