@@ -195,7 +195,7 @@ export class JournalWriter {
    */
   keepHeld(ms: number, newMs: number): void {
     const now = this.options.clock.now();
-    if (this.keeping !== undefined || this.failed !== undefined) return;
+    if (this.keeping !== undefined) return;
     const drafts = this.idle.copy(now - ms, now - newMs);
     if (drafts === undefined) return;
     let head = this.sealed;

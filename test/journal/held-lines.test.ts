@@ -104,6 +104,38 @@ describe('what a run holds back', () => {
     );
   });
 
+  it('is kept once at a time, and removed once, at an end behind which something was kept', async () => {
+    const countChanges = (run: Run, slow = Promise.resolve()) => {
+      const change = run.store.changeAccountRows.bind(run.store);
+      let changes = 0;
+      run.store.changeAccountRows = async (...row) => {
+        changes += 1;
+        await slow;
+        await change(...row);
+      };
+      return () => changes;
+    };
+    const none = new Run();
+    const never = countChanges(none);
+    none.round();
+    await none.writer.close();
+    expect(never()).toBe(0);
+    const run = new Run();
+    let go = () => {};
+    const changes = countChanges(run, new Promise<void>((resolve) => (go = resolve)));
+    for (let n = 0; n < 3; n += 1) run.round();
+    await run.writer.flush();
+    for (let n = 0; n < 3; n += 1) {
+      run.round();
+      await run.keep();
+    }
+    expect(changes()).toBe(1);
+    go();
+    await run.writer.close();
+    await run.writer.close();
+    expect(changes()).toBe(2);
+  });
+
   it('grows no journal while it is kept, and is in it as one line at the end', async () => {
     const run = new Run();
     for (let n = 0; n < 4; n += 1) run.round({ price: `${n}` });
