@@ -31,7 +31,7 @@ export const EQUIVALENTS = [
   ]),
   ...inFile('src/gateway/client.ts', [
     {
-      line: 'work.then(resolve, reject).finally(() => timer.cancel());',
+      line: 'work.then(() => resolve(true), reject).finally(() => timer.cancel());',
       from: '() => timer.cancel()',
       to: '() => undefined',
       why: 'a promise is settled once: the timer then does nothing',
