@@ -477,6 +477,30 @@ describe('while it is unknown what became of its market order', () => {
   });
 });
 
+it('sends no second market order, and puts no stop back, where the first is closed and shows nothing that it filled', async () => {
+  const sized =
+    '  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 60000, price: 59000}\n    allow: reduce\n';
+  const hide = (row: Record<string, string>): Record<string, string> => ({
+    ...row,
+    size: row['initial_size'] ?? '',
+    total_filled_size: '0',
+  });
+  const isExit = ({ side, status, order_id }: Record<string, string>) =>
+    side === 'short' && (order_id !== undefined || status === 'closed');
+  const between: Scene['between'] = (venue) => ({
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      if (reply.kind !== 'answer' || !/^GET .(orders|fills)/.test(request.endpoint)) return reply;
+      const { result, ...envelope } = JSON.parse(reply.body) as { result: Record<string, string>[] };
+      const shown = result.flatMap((row) => (isExit(row) ? (row['order_id'] === undefined ? [hide(row)] : []) : [row]));
+      return { ...reply, body: JSON.stringify({ ...envelope, result: shown }) };
+    },
+  });
+  const played = await play(LONG + sized + CLOSE, { between });
+  expect(listOrders(played)).toEqual(['market long closed', 'stop_limit short canceled', 'market short closed']);
+  expect([played.report.outcome, isFlat(played)]).toEqual(['failed', true]);
+});
+
 /** The nth order is carried out although it is answered with 429. */
 function limit(nth: number): NonNullable<Scene['between']> {
   let posts = 0;

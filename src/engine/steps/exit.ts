@@ -438,8 +438,11 @@ export class MarketExit {
   /** Whether it stays unknown what became of a market order of the run that closes: filled beside it, a stop with a size opens the opposite. */
   private mayYetClose(): boolean {
     const { execution, of } = this;
-    const working = execution.run.orderManager.listWorking(of.market);
-    return working.some(({ intent }) => intent.side === of.side && intent.type === 'market');
+    const { log, orderManager } = execution.run;
+    const unseen = log.tracker.unfinished().filter(({ snapshot }) => isFilledUnseen(snapshot));
+    return [...orderManager.listWorking(of.market), ...unseen].some(
+      ({ intent }) => intent.market === of.market && intent.side === of.side && intent.type === 'market',
+    );
   }
 
   /** What is left of the position, base currency; not above 0 where it is gone. */
