@@ -85,7 +85,7 @@ export const PURPOSES: Readonly<Record<string, string>> = {
   undo: 'to undo an earlier step',
   fills: 'to see what traded',
   refresh: 'to read the order again',
-  sweep: 'to see what could still fill',
+  sweep: 'to see what has filled, or could still',
   arm: 'to arm the deadman switch',
   disarm: 'to disarm the deadman switch',
   verify: 'to check the deadman switch',
