@@ -205,18 +205,22 @@ describe.concurrent('a run on an account with orders of other programs', () => {
 });
 
 describe.concurrent('an order that is refused', () => {
-  it('with an unknown text: rejected after a look-up, and watched until its absence is proven', () =>
-    scene({ venue: firstPost({ body: envelope([], 'SOMETHING_NEW') }) }, async ({ venue, live }) => {
-      const { exit, report } = await live();
-      expect([exit, report.outcome, report.error]).toMatchObject([
-        1,
-        'failed',
-        { kind: 'rejected', message: 'SOMETHING_NEW', step: 'steps/o' },
-      ]);
-      expect(venue.of('GET', '/orders').filter(({ params }) => 'client_order_id' in params)).toHaveLength(5);
-      expect(report.orders.map(({ state }) => state)).toEqual(['absent']);
-      expect(venue.placed).toHaveLength(1);
-    }));
+  it(
+    'with an unknown text: rejected after a look-up, and watched until its absence is proven',
+    { tags: ['long'] },
+    () =>
+      scene({ venue: firstPost({ body: envelope([], 'SOMETHING_NEW') }) }, async ({ venue, live }) => {
+        const { exit, report } = await live();
+        expect([exit, report.outcome, report.error]).toMatchObject([
+          1,
+          'failed',
+          { kind: 'rejected', message: 'SOMETHING_NEW', step: 'steps/o' },
+        ]);
+        expect(venue.of('GET', '/orders').filter(({ params }) => 'client_order_id' in params)).toHaveLength(5);
+        expect(report.orders.map(({ state }) => state)).toEqual(['absent']);
+        expect(venue.placed).toHaveLength(1);
+      }),
+  );
 
   it('by the rate limit: sent again with the same bytes, not before the venue said', () =>
     scene(

@@ -301,15 +301,19 @@ describe.concurrent('several processes', () => {
     }),
   );
 
-  it('do not report as engaged what a person has released while it was waited for late orders: exit 4', () =>
-    scene({}, async ({ venue, start, run }) => {
-      await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
-      const kill = start(['kill', '--profile', 'p.yaml', '--json']);
-      await until(() => venue.orders.every(({ status }) => status === 'canceled'));
-      expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', '--json'])).exit).toBe(0);
-      const ended = await kill.ended;
-      expect([ended.exit, document(ended.out)]).toMatchObject([4, { error: { kind: 'released' } }]);
-    }));
+  it(
+    'do not report as engaged what a person has released while it was waited for late orders: exit 4',
+    { tags: ['long'] },
+    () =>
+      scene({}, async ({ venue, start, run }) => {
+        await run(['run', 'one.yaml', '--profile', 'p.yaml', '--json']);
+        const kill = start(['kill', '--profile', 'p.yaml', '--json']);
+        await until(() => venue.orders.every(({ status }) => status === 'canceled'));
+        expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', '--json'])).exit).toBe(0);
+        const ended = await kill.ended;
+        expect([ended.exit, document(ended.out)]).toMatchObject([4, { error: { kind: 'released' } }]);
+      }),
+  );
 
   it('refuse a second run of the account with exit 3; kill ends the first; release frees the account', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, write }) => {
@@ -393,7 +397,7 @@ describe.concurrent('several processes', () => {
       }),
   );
 
-  it('refuse a run from another folder as well, and a kill from there ends the first', () =>
+  it('refuse a run from another folder as well, and a kill from there ends the first', { tags: ['long'] }, () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run, path }) => {
       const first = start(RUN);
       await rests(venue);
@@ -407,16 +411,18 @@ describe.concurrent('several processes', () => {
       expect([(await run(RUN)).exit, venue.placed.length]).toEqual([1, 1]);
       expect((await run(['release', '--profile', 'p.yaml', '--by', 'ada', ...elsewhere])).exit).toBe(0);
       expect([(await run([...RUN, '--until', 'o'])).exit, venue.placed.length]).toEqual([0, 2]);
-    }));
+    }),
+  );
 
-  it('kill with a profile and without a run cancels the orders that others left', () =>
+  it('kill with a profile and without a run cancels the orders that others left', { tags: ['long'] }, () =>
     scene({}, async ({ venue, run, live }) => {
       expect((await live()).exit).toBe(0);
       expect(venue.orders.map(({ status }) => status)).toEqual(['open']);
       const killed = await run(['kill', '--profile', 'p.yaml', '--json']);
       expect([killed.exit, document(killed.out)]).toMatchObject([0, { engaged: true, left: 0 }]);
       expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
-    }));
+    }),
+  );
 
   it('cancel asks a run to stop cleanly', () =>
     scene({ runbook: GUARDED }, async ({ venue, start, run }) => {

@@ -112,20 +112,27 @@ describe.concurrent('a store that is known and not there', () => {
 });
 
 describe.concurrent('a store that takes a kill and does not keep it', () => {
-  it('is not claimed, although this user has it on this machine, and the orders are cancelled', () =>
-    scene(STORE, async (stage) => {
-      expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
-      const { DatabaseSync } = await loadDriver();
-      const shared = new DatabaseSync(join(stage.path, 'data/shared.db'));
-      shared.exec(
-        'CREATE TRIGGER forgets AFTER INSERT ON kill_event BEGIN DELETE FROM kill_event WHERE sequence = NEW.sequence; END',
-      );
-      shared.close();
-      const killed = await stage.run(['kill', '--profile', 'p.yaml', '--by', 'ana', '--json']);
-      const missing = [join(stage.path, 'data/one.db')];
-      expect([killed.exit, document(killed.out)]).toMatchObject([4, { engaged: false, left: 0, stores: [], missing }]);
-      expect(states(stage)).toEqual(['canceled']);
-    }));
+  it(
+    'is not claimed, although this user has it on this machine, and the orders are cancelled',
+    { tags: ['long'] },
+    () =>
+      scene(STORE, async (stage) => {
+        expect((await stage.run([...RUN, '--until', 'o'])).exit).toBe(0);
+        const { DatabaseSync } = await loadDriver();
+        const shared = new DatabaseSync(join(stage.path, 'data/shared.db'));
+        shared.exec(
+          'CREATE TRIGGER forgets AFTER INSERT ON kill_event BEGIN DELETE FROM kill_event WHERE sequence = NEW.sequence; END',
+        );
+        shared.close();
+        const killed = await stage.run(['kill', '--profile', 'p.yaml', '--by', 'ana', '--json']);
+        const missing = [join(stage.path, 'data/one.db')];
+        expect([killed.exit, document(killed.out)]).toMatchObject([
+          4,
+          { engaged: false, left: 0, stores: [], missing },
+        ]);
+        expect(states(stage)).toEqual(['canceled']);
+      }),
+  );
 });
 
 /** A database that takes connections and never says a word, as one behind a firewall that drops packets. */

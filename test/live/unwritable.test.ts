@@ -77,12 +77,13 @@ describe.concurrent('kill', () => {
       }),
   );
 
-  it('cancels although a webhook of the profile has no address', () =>
+  it('cancels although a webhook of the profile has no address', { tags: ['long'] }, () =>
     scene({ profile: 'notify: {ops: {webhook: {env: OPS_WEBHOOK}}}' }, async ({ venue, run, live }) => {
       expect((await live([], { VENUE_JWT: JWT, OPS_WEBHOOK: 'https://hooks.example.com/x' })).exit).toBe(0);
       const killed = await run(['kill', '--profile', 'p.yaml', '--json'], { VENUE_JWT: JWT, OPS_WEBHOOK: 'none' });
       expect([states(venue), killed.exit, document(killed.out)]).toMatchObject([['canceled'], 0, { left: 0 }]);
-    }));
+    }),
+  );
 
   it('with a profile needs no journal: it works although the journal is not a database', { tags: ['long'] }, () =>
     scene({}, async ({ venue, run, live, write, path }) => {
