@@ -184,7 +184,11 @@ describe.concurrent('runbook schedule', () => {
     expect(scheduler.events('run_begun')).toHaveLength(1);
   });
 
-  it('executes runs of `runbook run`, which waits and reports as usual', async ({ at, schedule, json }) => {
+  it('executes runs of `runbook run`, which waits and reports as usual', { tags: ['long'] }, async ({
+    at,
+    schedule,
+    json,
+  }) => {
     at.write('tick.yaml', TICK);
     at.write('asked.yaml', ASKED);
     const scheduler = schedule('tick.yaml');
@@ -500,7 +504,10 @@ describe.concurrent('runbook schedule', () => {
     expect((await scheduler.stop('SIGHUP')).exit).toBe(143);
   });
 
-  it('starts nothing under the kill switch, says why, and continues after the release', async ({ at, schedule }) => {
+  it('starts nothing under the kill switch, says why, and continues after the release', { tags: ['long'] }, async ({
+    at,
+    schedule,
+  }) => {
     at.write('tick.yaml', TICK);
     const scheduler = schedule('tick.yaml');
     const url = await scheduler.url();

@@ -109,7 +109,7 @@ describe.concurrent('credentials', () => {
       ),
   );
 
-  it('ends cleanly without a session, and places nothing', () =>
+  it('ends cleanly without a session, and places nothing', { tags: ['long'] }, () =>
     scene(
       {
         venue: (venue) => {
@@ -121,7 +121,8 @@ describe.concurrent('credentials', () => {
         expect([exit, report.outcome, venue.placed.length]).toEqual([1, 'failed', 0]);
         expect(report.error?.message).toContain('UNAUTHORIZED');
       },
-    ));
+    ),
+  );
 });
 
 describe.concurrent('the deadman switch', () => {

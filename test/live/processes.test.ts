@@ -122,7 +122,7 @@ describe.concurrent('a reader that goes away', () => {
 });
 
 describe.concurrent('a process that dies', () => {
-  it('is followed by one that does not repeat its notices: each is sent once', () =>
+  it('is followed by one that does not repeat its notices: each is sent once', { tags: ['long'] }, () =>
     scene(
       {
         runbook: resting('8s')
@@ -143,7 +143,8 @@ describe.concurrent('a process that dies', () => {
         expect([ended.exit, ended.err.includes('position opened')]).toEqual([0, false]);
         expect(ended.err).toContain('position closed');
       },
-    ));
+    ),
+  );
 
   it('while its orders are open: the run continues with its original text, ends, and its journal is intact', () =>
     scene({ runbook: resting('2s') }, async (stage) => {
@@ -195,30 +196,34 @@ describe.concurrent('a process that dies', () => {
       },
     ));
 
-  it('before it wrote down a cancel: the process that resumes the run reads it again, and places nothing more', () =>
-    scene(
-      {
-        runbook: `${resting('30s')}  - place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}\n`,
-      },
-      async (stage) => {
-        const { venue, start, run, path } = stage;
-        const running = start([...RUN, '--state', join(path, 'state')]);
-        await rests(venue);
-        await pause(300);
-        // Another process writes to the journal's file for a while.
-        const other = await openDatabase(join(path, 'state', 'runbook.db'));
-        other.exec('BEGIN IMMEDIATE');
-        expect((await run(['cancel', 'last', '--by', 'ada', '--state', join(path, 'state')])).exit).toBe(0);
-        await pause(1_000);
-        running.child.kill('SIGKILL');
-        await running.ended;
-        other.exec('ROLLBACK');
-        other.close();
-        const ended = await resumed(stage, ['--state', join(path, 'state')]);
-        expect([ended.exit, report(ended).reason]).toEqual([1, 'cancelled by ada']);
-        expect([venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, ['canceled']]);
-      },
-    ));
+  it(
+    'before it wrote down a cancel: the process that resumes the run reads it again, and places nothing more',
+    { tags: ['long'] },
+    () =>
+      scene(
+        {
+          runbook: `${resting('30s')}  - place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19700}\n`,
+        },
+        async (stage) => {
+          const { venue, start, run, path } = stage;
+          const running = start([...RUN, '--state', join(path, 'state')]);
+          await rests(venue);
+          await pause(300);
+          // Another process writes to the journal's file for a while.
+          const other = await openDatabase(join(path, 'state', 'runbook.db'));
+          other.exec('BEGIN IMMEDIATE');
+          expect((await run(['cancel', 'last', '--by', 'ada', '--state', join(path, 'state')])).exit).toBe(0);
+          await pause(1_000);
+          running.child.kill('SIGKILL');
+          await running.ended;
+          other.exec('ROLLBACK');
+          other.close();
+          const ended = await resumed(stage, ['--state', join(path, 'state')]);
+          expect([ended.exit, report(ended).reason]).toEqual([1, 'cancelled by ada']);
+          expect([venue.placed.length, venue.orders.map(({ status }) => status)]).toEqual([1, ['canceled']]);
+        },
+      ),
+  );
 
   it('is resumed once where its store is the state folder’s own under another name', () =>
     scene({ runbook: resting('2s'), profile: 'store: {sqlite: alias/runbook.db}' }, async (stage) => {
