@@ -192,14 +192,6 @@ export const EQUIVALENTS = [
       why: 'a tag that is undefined is none',
     },
   ]),
-  ...inFile('src/engine/orders/resolution.ts', [
-    {
-      line: "const because = `${formatCount(reads, 'look-up')} found nothing in ${formatSpan(clock.now() - doubtAt)}`;",
-      from: 'clock.now() - doubtAt',
-      to: 'clock.now() + doubtAt',
-      why: 'a sentence',
-    },
-  ]),
   ...inFile('src/venue/tokens/ledger.ts', [
     {
       line: 'return missing <= 1e-6 ? this.now : this.now + missing / this.getRefillPerMs();',

@@ -260,6 +260,7 @@ function resolving(
 ) {
   const clock = new VirtualClock(START);
   const concluded: object[] = [];
+  const reasons: string[] = [];
   const readAt: number[] = [];
   const calls: string[] = [];
   let proofs = 0;
@@ -271,6 +272,7 @@ function resolving(
     log: {
       append(type: string, { clientOrderId, because, ...data }: Record<string, unknown>) {
         concluded.push({ type, ...data });
+        reasons.push(String(because));
         setState(order, 'unproven' in data ? 'quarantined' : 'absent');
       },
       tracker: { orders: () => [order] },
@@ -292,6 +294,7 @@ function resolving(
   return {
     resolution,
     concluded,
+    reasons,
     readAt,
     calls,
     watch,
@@ -308,6 +311,7 @@ describe('an order whose fate is unknown', () => {
     await stage.run(stage.resolution.resolve(unknown(), 's'));
     expect(stage.readAt).toEqual([500, 1_000, 2_000, 4_000, 8_000, 13_000]);
     expect([stage.proofs(), stage.calls]).toEqual([1, ['GET /fills']]);
+    expect(stage.reasons).toEqual([expect.stringMatching(/13 s$/)]);
     expect(stage.concluded).toEqual([{ type: 'order.concluded', event: 'T_EXHAUSTED' }]);
     const five = resolving(unknown(), { horizonMs: 7_000 });
     const looked: number[] = [];
@@ -328,6 +332,8 @@ describe('an order whose fate is unknown', () => {
     const order = unknown();
     const stage = resolving(order, { market: () => false });
     expect(await stage.run(failureOf(stage.resolution.resolve(order, 's')))).toMatchObject({ name: 'Halt' });
+    // Which row or page keeps it in doubt is what a person looks at.
+    expect(stage.reasons).toEqual([expect.stringContaining('(cut)')]);
     expect([stage.proofs(), stage.concluded]).toEqual([
       MARKET_PROOFS,
       [{ type: 'order.concluded', event: 'T_EXHAUSTED', unproven: true }],
