@@ -619,20 +619,28 @@ describe('with a person who is asked (run --step)', () => {
 
 describe('what others have closed after they ended the stop', () => {
   /** As from the second reading of the stop on: it is cancelled, and the position is traded by `fills` that no order of the run made. */
-  const taken = (fills: readonly Record<string, unknown>[], stop: Record<string, unknown>) => (venue: Transport) => ({
-    async send(request: WireRequest, options: Parameters<Transport['send']>[1]) {
-      const reply = await venue.send(request, options);
-      if (reply.kind !== 'answer') return reply;
-      const { result } = JSON.parse(reply.body) as { result: Record<string, unknown>[] };
-      const answer = (rows: unknown) => ({
-        ...reply,
-        body: JSON.stringify({ success: true, error: '', result: rows }),
-      });
-      if (request.endpoint === 'GET /fills') return answer([...result, ...fills]);
-      if (request.endpoint !== 'GET /orders') return reply;
-      return answer(result.map((row) => (row['order_type'] === 'stop_loss' ? { ...row, ...stop } : row)));
-    },
-  });
+  const taken =
+    (
+      fills: readonly Record<string, unknown>[],
+      stop: Record<string, unknown>,
+      orders: readonly Record<string, unknown>[] = [],
+    ) =>
+    (venue: Transport) => ({
+      async send(request: WireRequest, options: Parameters<Transport['send']>[1]) {
+        const reply = await venue.send(request, options);
+        if (reply.kind !== 'answer') return reply;
+        const { result } = JSON.parse(reply.body) as { result: Record<string, unknown>[] };
+        const answer = (rows: unknown) => ({
+          ...reply,
+          body: JSON.stringify({ success: true, error: '', result: rows }),
+        });
+        if (request.endpoint === 'GET /fills') return answer([...result, ...fills]);
+        if (request.endpoint !== 'GET /orders') return reply;
+        const isOfMarket = request.params['order_id'] === undefined;
+        const rows = result.map((row) => (row['order_type'] === 'stop_loss' ? { ...row, ...stop } : row));
+        return answer(isOfMarket ? [...rows, ...orders.map((order) => ({ ...result[0], ...order }))] : rows);
+      },
+    });
   const fill = (size: string, side: string, at = START + 60_000) => ({
     id: `BTC-USD-9${size.slice(2)}`,
     trade_id: 'BTC-USD-9',
@@ -667,6 +675,16 @@ describe('what others have closed after they ended the stop', () => {
     expect([listExits(played), played.report.outcome]).toEqual([exits, outcome]);
     const alarms = played.entries.flatMap(({ type, data }) => (type === 'order.alarmed' ? [data.alarm] : []));
     expect(alarms.includes('ClosedByOthers')).toBe(outcome === 'failed');
+  });
+
+  it.each([
+    ['by a run that trades its own position', 'market', `rb${'a'.repeat(20)}`, ['0.1'], 'succeeded'],
+    ['by the stop of another run', 'stop_loss', `rb${'a'.repeat(20)}`, [], 'failed'],
+    ['by another program', 'market', 'mine', [], 'failed'],
+  ] as const)('%s', async (_, order_type, client_order_id, exits, outcome) => {
+    const order = { id: 'BTC-USD@999', order_type, client_order_id };
+    const played = await play(GUARDED, { between: taken([fill('0.1', 'short')], CANCELED, [order]) });
+    expect([listExits(played), played.report.outcome]).toEqual([exits, outcome]);
   });
 
   it('is asked where the venue has rejected the stop, because there is no position', async () => {

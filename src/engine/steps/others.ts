@@ -4,61 +4,99 @@
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
+import type { Result } from '../../venue/catalogue.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
-import { makeMarketFillParams } from '../../venue/order/requests.ts';
-import { SWEEP } from '../../venue/port.ts';
+import { isOwnClientOrderId } from '../../venue/order/identity.ts';
+import { makeMarketFillParams, makeMarketParams } from '../../venue/order/requests.ts';
+import { SWEEP, type VenueCall } from '../../venue/port.ts';
 import { isEndedByOthers, isStop } from '../../venue/position/residual.ts';
-import type { FillRecord, Side } from '../../venue/records.ts';
+import type { FillRecord, OrderRecord, Side } from '../../venue/records.ts';
 import type { StepExecution } from './execution.ts';
 
 /** How long the reading may take, ms: an exit goes on without it. */
 const READ_WITHIN_MS = 2000;
+const NONE = new Decimal(0);
 
 /**
  * How much others have closed on `side` since an order of the run that could only close there ended without a request of the run: a venue
  * ends such orders with the position, and a person does so who closes it by hand. Where none did, or no answer came, nothing is read or
- * known: 0. What others traded both ways counts as the difference.
+ * known: 0. What others traded both ways counts as the difference; what other
+ * runs of this program trade of their own does not count.
  */
 export async function readClosedByOthers(
   { run, path }: Pick<StepExecution, 'run' | 'path'>,
   market: string,
   side: Side,
 ): Promise<Decimal> {
-  const { clock, log, orderManager, venue } = run;
+  const { log } = run;
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
-  const opening = own.flatMap(({ intent, snapshot }) =>
-    intent.side === side ? [] : [...snapshot.context.fills.values()].map(({ timestamp }) => timestamp),
-  );
-  const opened = opening.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...opening);
   const taken = own.filter((order) => order.intent.side === side && isTakenAway(order));
   const [last] = taken.slice(-1);
-  if (last === undefined) return new Decimal(0);
-  // The time of a record may be that of its last change.
-  const since = Math.max(
-    ...taken.map(({ snapshot }) => Math.min(snapshot.context.lastRecord?.timestamp ?? opened, opened)),
-  );
-  const outcome = await venue.call({
-    id: run.callId(path),
-    step: path,
-    endpoint: 'GET /fills',
-    params: makeMarketFillParams<never>(market, orderManager.watch.lookFrom(last.createdAt)),
-    class: 'resolve',
-    purpose: SWEEP,
-    deadlineAt: clock.now() + READ_WITHIN_MS,
-    answerMs: READ_WITHIN_MS,
-  });
-  if (outcome.kind !== 'confirmed') return new Decimal(0);
-  const others = outcome.result.filter(
+  if (last === undefined) return NONE;
+  const since = findSince(own, taken, side);
+  const from = run.orderManager.watch.lookFrom(last.createdAt);
+  const ask = { run, path };
+  const fills = await read(ask, 'GET /fills', makeMarketFillParams<never>(market, from));
+  const others = (fills ?? []).filter(
     (fill) => fill.market_id === market && fill.timestamp > since && log.tracker.byId(fill.order_id) === undefined,
   );
-  const closed = Decimal.max(sumSigned(others, side), 0);
+  if (sumSigned(others, side).lte(0)) return NONE;
+  const orders = await read(ask, 'GET /orders', makeMarketParams<never>(market, from));
+  const netting = listNetting(orders ?? []);
+  const closing = others.filter((fill) => !netting.has(fill.order_id));
+  const closed = Decimal.max(sumSigned(closing, side), 0);
   if (closed.gt(0)) {
-    const liquidated = others.some(({ liquidation }) => liquidation);
+    const liquidated = closing.some(({ liquidation }) => liquidation);
     const detail = { market, size: formatDecimal(closed), ...(liquidated ? { liquidation: true } : {}) };
     const { clientOrderId } = last.intent;
     log.append('order.alarmed', { clientOrderId, alarm: 'ClosedByOthers', detail }, path);
   }
   return closed;
+}
+
+/** One page of a market; undefined without an answer in time. */
+async function read<E extends 'GET /fills' | 'GET /orders'>(
+  { run, path }: Pick<StepExecution, 'run' | 'path'>,
+  endpoint: E,
+  params: VenueCall<E>['params'],
+): Promise<Result<E> | undefined> {
+  const outcome = await run.venue.call({
+    id: run.callId(path),
+    step: path,
+    endpoint,
+    params,
+    class: 'resolve',
+    purpose: SWEEP,
+    deadlineAt: run.clock.now() + READ_WITHIN_MS,
+    answerMs: READ_WITHIN_MS,
+  });
+  return outcome.kind === 'confirmed' ? outcome.result : undefined;
+}
+
+/**
+ * The ids of orders with which other runs of this program trade positions of their own in the market: the account nets them, and each run
+ * closes its own. A part of the position closes what all of them hold.
+ */
+function listNetting(records: readonly OrderRecord[]): ReadonlySet<string> {
+  const netting = records.filter(
+    ({ client_order_id, order_type: type }) => isOwnClientOrderId(client_order_id) && !isPositionStop({ type }),
+  );
+  return new Set(netting.map(({ id }) => id));
+}
+
+/** The time, µs, from which fills of others count: the last one of the run's own that opened, or the last change of a stop if earlier. */
+function findSince(own: readonly TrackedOrder[], taken: readonly TrackedOrder[], side: Side): number {
+  const opening = own.filter(({ intent }) => intent.side !== side);
+  const opened = findLatest(opening.flatMap(({ snapshot }) => [...snapshot.context.fills.values()]));
+  // The time of a record may be that of its last change.
+  return findLatest(
+    taken.map(({ snapshot }) => ({ timestamp: Math.min(snapshot.context.lastRecord?.timestamp ?? opened, opened) })),
+  );
+}
+
+/** As many as a run of a month has fill no list of arguments. */
+function findLatest(rows: readonly { readonly timestamp: number }[]): number {
+  return rows.reduce((latest, { timestamp }) => Math.max(latest, timestamp), Number.NEGATIVE_INFINITY);
 }
 
 /** Whether it is a stop or a target that the venue ended or rejected without a request of this program. */
