@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import { findDeparture } from './chart-oracle.ts';
-import { loadedFrom, perform, replay, type Scene } from './stage.ts';
+import { loadedFrom, type Performance, perform, replay, type Scene } from './stage.ts';
 
 const TWO = `runbook: case
 dsl: 1
@@ -37,6 +37,15 @@ const CLAIMED = { ...LOST, do: 'error', status: 400, error: 'CLIENT_ORDER_ID_DUP
 const UNREADABLE = (untilMs: number, afterMs = 1000) =>
   ({ on: 'GET /orders', when: { afterMs, untilMs }, do: 'error', status: 503, error: 'UNAVAILABLE' }) as const;
 const MARKETS = { 'BTC-USD': { path: { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } } } as const;
+
+/** Performs a run of these steps, and replays it. */
+async function performSteps(steps: string, config: Scene['config']): Promise<Performance> {
+  const text = `runbook: case\ndsl: 1\nsteps:\n${steps}`;
+  const scene: Scene = { loaded: loadedFrom({ file: 'case.yaml', text }), inputs: {}, config };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  return performance;
+}
 
 async function resumed(faults: readonly FaultRule[], resumedAfterMs: readonly number[], text = TWO) {
   const scene: Scene = {
@@ -181,45 +190,29 @@ steps:
 it('of an order about which nothing can be read cancels the others of a run that failed', async () => {
   const order = (price: number) =>
     `[{place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: ${price}}, await: accepted, undo: keep}]`;
-  const scene: Scene = {
-    loaded: loadedFrom({
-      file: 'case.yaml',
-      text: `runbook: case
-dsl: 1
-steps:
-  - parallel:
+  const performance = await performSteps(
+    `  - parallel:
       branches:
         a: ${order(60_000)}
         b: ${order(59_000)}
   - fail: {because: as meant}
 `,
-    }),
-    inputs: {},
-    config: { markets: MARKETS, faults: [{ on: 'GET /orders', do: 'refused' }] },
-  };
-  const performance = await perform(scene);
-  await replay(performance, scene);
+    { markets: MARKETS, faults: [{ on: 'GET /orders', do: 'refused' }] },
+  );
   const { report, books } = performance;
   expect(report.outcome).toBe('halted');
   expect(books.orders.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
 });
 
 it('of a stop whose cancel shows nothing asks once more after one wait, and a replay finds it there', async () => {
-  const scene: Scene = {
-    loaded: loadedFrom({
-      file: 'case.yaml',
-      text: `runbook: case
-dsl: 1
-steps:
-  - id: stop
+  const performance = await performSteps(
+    `  - id: stop
     place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 60000, price: 59000}
     allow: reduce
   - cancel: stop
     await: accepted
 `,
-    }),
-    inputs: {},
-    config: {
+    {
       markets: MARKETS,
       account: { positions: [{ market: 'BTC-USD', size: '0.1', price: '64000', agoMs: 60_000 }] },
       faults: [
@@ -227,9 +220,7 @@ steps:
         { on: 'GET /orders', when: { afterMs: 1_500, untilMs: 120_000 }, do: 'lost_before' },
       ],
     },
-  };
-  const performance = await perform(scene);
-  await replay(performance, scene);
+  );
   const cancels = performance.books.requests.filter(({ method, path }) => method === 'DELETE' && path === '/orders');
   const [first = 0, second = 0] = cancels.map(({ arrivedAt }) => arrivedAt);
   expect(Math.round((second - first) / 1000)).toBe(30);

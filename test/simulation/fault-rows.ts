@@ -736,8 +736,9 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ],
   },
   {
-    fault: 'an amended order is shown as canceled for an instant, or by a late page behind its new terms',
-    handled: 'it counts as working until a second read says the same; the step and the end of the run take it',
+    fault: 'the venue shows an order as canceled for an instant while it amends it, or a late page does so afterwards',
+    handled:
+      'it counts as working until a second read says the same; the step reads it, and so does the end of the run',
     covers: [
       ['test/venue/amended-canceled.test.ts', 'a record of canceled: %s'],
       ['test/engine/amends.test.ts', 'works on where a later one shows it: after %i'],

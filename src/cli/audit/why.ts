@@ -27,6 +27,10 @@ interface Found {
   readonly step: string;
 }
 
+function describePlace({ seq, at, step }: Pick<Entry, 'seq' | 'at' | 'step'>) {
+  return { sequence: seq, at: formatIsoTime(at), step };
+}
+
 export async function explainStep(
   store: JournalReader,
   run: RunRow,
@@ -54,10 +58,8 @@ export async function explainStep(
   const document = {
     run: run.run,
     step: named,
-    decisions: decisions.map(({ seq, at, step, data }) => ({
-      sequence: seq,
-      at: formatIsoTime(at),
-      step,
+    decisions: decisions.map(({ data, ...entry }) => ({
+      ...describePlace(entry),
       what: data.what,
       expression: data.expression,
       inputs: pickRead(data.expression, data.inputs),
@@ -65,19 +67,11 @@ export async function explainStep(
     })),
     calls: entries
       .filter((entry) => entry.type === 'call.intended')
-      .map(({ seq, at, step, data: { endpoint, params } }) => ({
-        sequence: seq,
-        at: formatIsoTime(at),
-        step,
-        endpoint,
-        params,
-      })),
+      .map(({ data: { endpoint, params }, ...entry }) => ({ ...describePlace(entry), endpoint, params })),
     ends: entries
       .filter((entry) => entry.type === 'step.ended')
-      .map(({ seq, at, step, data: { outcome, error } }) => ({
-        sequence: seq,
-        at: formatIsoTime(at),
-        step,
+      .map(({ data: { outcome, error }, ...entry }) => ({
+        ...describePlace(entry),
         outcome,
         ...(error === undefined ? {} : { error: { kind: error.kind, message: error.message } }),
       })),

@@ -146,7 +146,8 @@ export class Completing {
 
   /**
    * Reads the fills of orders that ended with less than they asked for: the record that showed the end may have been older than what
-   * filled, and the run would end with a position that it does not know. A precaution, as `readResting`. Gives those that were read.
+   * filled, and the run would end with a position that it does not know. A precaution, as `readResting`. Gives those
+   * of which more has come to light.
    */
   async readEnded(orders: readonly TrackedOrder[], step: string): Promise<readonly TrackedOrder[]> {
     const now = this.run.clock.now();
@@ -154,7 +155,7 @@ export class Completing {
     for (const order of due) this.lookedAt.set(order, now);
     await this.readAll(due, 'fills', { step, windowMs: 0, cancel: new Cancellation(), purpose: SWEEP });
     this.watch.check();
-    return due;
+    return due.filter(({ snapshot }) => findMissing(snapshot) !== undefined);
   }
 
   /** Whether fills of an ended order could show what its last reading did not: none lag longer than the window. */

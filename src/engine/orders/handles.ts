@@ -153,7 +153,7 @@ export function describeMissing(order: Shown): string | undefined {
   const { filled, recordFilled, venueId } = order.snapshot.context;
   const name = venueId ?? order.intent.clientOrderId;
   if (isEndDoubted(order.snapshot))
-    return `order ${name} was shown as cancelled soon after it was amended, and whether it works still was not read again`;
+    return `order ${name} was shown as cancelled soon after it was amended, and no later reading says whether it still works`;
   return isFilledUnseen(order.snapshot)
     ? `order ${name} has ended (${order.snapshot.state}), and no record shows how much of it was filled; ${filled} is in the fills that were read`
     : `the fills of order ${name} that were read add up to ${filled}, its record shows ${recordFilled}`;

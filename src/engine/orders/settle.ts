@@ -32,12 +32,6 @@ import {
 } from './status.ts';
 import type { OrderWatch } from './watch.ts';
 
-/** Whether a POST of the order may still arrive, and no look-up has just asked for it. */
-function mayShowLate({ state, context: { attempt, absence } }: OrderSnapshot, now: number): boolean {
-  if (attempt > 1) return true;
-  return state === 'absent' && now - (absence.lastSentAt ?? 0) >= LOOKUP_EVERY_MS;
-}
-
 interface SettlingParts {
   readonly watch: OrderWatch;
   readonly resolution: Resolution;
@@ -211,15 +205,15 @@ export class Settling {
   }
 
   /**
-   * Looks once more, for as long as given, ms, for each order that was proven absent: one that shows all the same is settled as any
+   * Looks once more, for as long as given in all, ms, for each order that was proven absent: one that shows all the same is settled as any
    * other that no step wants. Where it was sent again, at a venue that takes a client order id twice, what shows of its earlier POSTs
    * is another order, which is cancelled. Throws Halt where that may still work, or has filled: no figure of the run has these fills.
    */
   async lookForLate(step: string, withinMs: number): Promise<void> {
     const { log, clock } = this.run;
-    const missed = log.tracker.orders().filter(({ snapshot }) => mayShowLate(snapshot, clock.now()));
-    for (const order of missed) {
-      const how = { class: 'resolve', deadlineAt: clock.now() + withinMs } as const;
+    const now = clock.now();
+    const how = { class: 'resolve', deadlineAt: now + withinMs } as const;
+    for (const order of log.tracker.orders().filter(({ snapshot }) => mayShowLate(snapshot, now))) {
       const records = await this.parts.watch.readNamesakes(order, step, how);
       this.parts.watch.check();
       for (const record of records)
@@ -248,4 +242,10 @@ export class Settling {
         conclude(this.run.log, order, { event: 'DENY', because: 'the run ended before it was sent' }, step);
     }
   }
+}
+
+/** Whether a POST of the order may still arrive, and no look-up has just asked for it. */
+function mayShowLate({ state, context: { attempt, absence } }: OrderSnapshot, now: number): boolean {
+  if (attempt > 1) return true;
+  return state === 'absent' && now - (absence.lastSentAt ?? 0) >= LOOKUP_EVERY_MS;
 }
