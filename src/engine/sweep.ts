@@ -7,12 +7,12 @@ import type { EndpointName, Params, Result } from '../venue/catalogue.ts';
 import { SWEEP_CANCELS, SWEEP_READINGS } from '../venue/order/polling.ts';
 import { LIVE_STATUSES, makeAccountOrderParams, makeCancelParams } from '../venue/order/requests.ts';
 import { Pages } from '../venue/pages.ts';
+import type { UnreadOrder } from '../venue/port.ts';
 import { isTerminalStatus, type OrderRecord } from '../venue/records.ts';
-import type { UnreadRow } from '../venue/wire/answer.ts';
 
 /** An answer of the venue. All but `confirmed` counts as no answer, with the reason for people. */
 export type SweepAnswer<E extends EndpointName> =
-  | { readonly kind: 'confirmed'; readonly result: Result<E>; readonly unread?: readonly UnreadRow[] }
+  | { readonly kind: 'confirmed'; readonly result: Result<E>; readonly unread?: readonly UnreadOrder[] }
   | { readonly kind: 'no answer'; readonly why: string };
 
 export interface SweptVenue {
@@ -30,7 +30,7 @@ export interface Swept {
   /** Orders that could still fill at the end, as last read; undefined where no reading was complete. */
   readonly left: readonly OrderRecord[] | undefined;
   /** Rows of that reading that cannot be read, and that may be orders that could still fill. */
-  readonly unread: readonly UnreadRow[];
+  readonly unread: readonly UnreadOrder[];
   /** Number of cancel_all requests sent, and of readings begun. */
   readonly cancels: number;
   readonly readings: number;
@@ -85,7 +85,7 @@ const OUTLIVED = 2;
 
 export async function sweep(venue: SweptVenue, bounds: SweepBounds): Promise<Swept> {
   let left: readonly OrderRecord[] | undefined;
-  let unread: readonly UnreadRow[] = [];
+  let unread: readonly UnreadOrder[] = [];
   let because: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   let progressAt = venue.monotonic();
@@ -130,7 +130,7 @@ type Live = { readonly left: readonly OrderRecord[] } & Pick<Swept, 'unread'>;
 
 /** Names of the orders that can be cancelled one by one. */
 function listNamed({ left, unread }: Live): readonly { readonly market: string; readonly venueId: string }[] {
-  const odd = unread.flatMap(({ orderId: venueId, shows: { market_id: market } }) =>
+  const odd = unread.flatMap(({ orderId: venueId, market }) =>
     venueId === undefined || market === undefined ? [] : [{ market, venueId }],
   );
   return [...left.map(({ market_id: market, id: venueId }) => ({ market, venueId })), ...odd];
@@ -140,11 +140,11 @@ function listNamed({ left, unread }: Live): readonly { readonly market: string; 
 async function readLive(venue: Pick<SweptVenue, 'ask' | 'now'>, mostPages: number): Promise<Live | undefined> {
   const since = (venue.now() - LOOK_BACK_MS) * 1000;
   const found = new Map<string, OrderRecord>();
-  const odd = new Map<string, UnreadRow>();
-  const take = (records: readonly OrderRecord[], unread: readonly UnreadRow[] = []) => {
+  const odd = new Map<string, UnreadOrder>();
+  const take = (records: readonly OrderRecord[], unread: readonly UnreadOrder[] = []) => {
     for (const record of records) if (!isTerminalStatus(record.status)) found.set(record.id, record);
     for (const row of unread)
-      if (!isTerminalStatus(row.shows.status ?? '')) odd.set(row.orderId ?? `unnamed ${odd.size}`, row);
+      if (!isTerminalStatus(row.status ?? '')) odd.set(row.orderId ?? `unnamed ${odd.size}`, row);
   };
   const getLive = (): Live => ({ left: [...found.values()], unread: [...odd.values()] });
   for (const status of LIVE_STATUSES) {

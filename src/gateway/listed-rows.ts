@@ -23,7 +23,9 @@ export function judgeRows<E extends EndpointName>(
 ): CallOutcome<E> {
   if (call.rows === undefined || outcome.kind !== 'confirmed') return outcome;
   if (call.rows === 'each')
-    return unread.length === 0 ? outcome : { ...outcome, unread: unread.map((row) => nameOwn(row, orders)) };
+    return unread.length === 0
+      ? outcome
+      : { ...outcome, unread: unread.map((row) => ({ ...describeRow(row), ...nameOwn(row, orders) })) };
   const { order_id, client_order_id } = call.params as Params<'GET /orders'>;
   const isLookUp = order_id !== undefined || client_order_id !== undefined;
   // Whatever else a row shows that was asked for by its id, it is that order.
@@ -118,6 +120,16 @@ function mayBe({ orderId, shows }: UnreadRow, { intent, snapshot: { state, conte
     (!isPositionStop(intent) && differs(size, intent.size)) ||
     (intent.type === 'limit' && differs(price, intent.price))
   );
+}
+
+/** What a row shows of the order of anybody: enough to cancel it by. */
+export function describeRow({ orderId, shows: { market_id: market, status }, why }: UnreadRow): UnreadOrder {
+  return {
+    ...(orderId === undefined ? {} : { orderId }),
+    ...(market === undefined ? {} : { market }),
+    ...(status === undefined ? {} : { status }),
+    why,
+  };
 }
 
 /** The row, with the client order id where it is a known order of ours. */

@@ -7,7 +7,7 @@
  * again; `gateway` entries record requests to the venue and their answers; `world` entries record what people and
  * clocks did. Replay feeds in the last two and compares the first.
  */
-import type { CallClass, OrderTerms } from '../venue/port.ts';
+import type { CallClass, OrderTerms, UnreadOrder } from '../venue/port.ts';
 import type { LeftPosition, LeftSide, SwitchCancels } from '../venue/position/residual.ts';
 import type { NoticeSeverity } from '../venue/profile/setting-form.ts';
 
@@ -241,7 +241,7 @@ interface EntryContents {
     /** Number of rows of other orders that were left out of `result`. */
     readonly leftOut?: number;
     /** Rows that could not be read and may be orders of this run; with the client order id where they show it. */
-    readonly unread?: readonly { readonly clientOrderId?: string; readonly why: string }[];
+    readonly unread?: readonly UnreadOrder[];
   };
   readonly 'feed.read': {
     readonly call: string;
@@ -288,6 +288,8 @@ interface EntryContents {
     readonly readings: number;
     /** Absent when the venue never showed the complete list. */
     readonly left?: readonly JsonObject[];
+    /** Rows of the last list that cannot be read, of orders that may still fill. */
+    readonly unread?: readonly UnreadOrder[];
     /** Client order ids of this run's orders that may or may not exist at the venue. */
     readonly inDoubt: readonly string[];
     /** Why the last request that was refused or not answered failed. */

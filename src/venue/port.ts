@@ -89,6 +89,10 @@ export type WriteLimits = { readonly [name in 'answerMs' | 'deadlineAt']: VenueC
 /** A row that cannot be read; with the client order id where it shows which order of the run it is. */
 export interface UnreadOrder {
   readonly clientOrderId?: string;
+  /** What the row shows of whichever order it is, with `each`: as it came, where it is a text. */
+  readonly orderId?: string;
+  readonly market?: string;
+  readonly status?: string;
   /** Printable. */
   readonly why: string;
 }

@@ -50,26 +50,45 @@ const FILLED = [
   ['0.1', true],
 ];
 
+type Row = Readonly<Record<string, unknown>>;
+
+const makeForeign = (row: Row | undefined, index: number): Row => ({
+  ...row,
+  id: `BTC-USD-${90_000 + index}`,
+  order_id: `BTC-USD@${90_000 + index}`,
+});
+
+/** A venue whose pages of fills `change` rewrites. */
+const changingPages =
+  (change: (rows: readonly Row[]) => readonly Row[]): Scene['between'] =>
+  (venue) => ({
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      if (request.endpoint !== 'GET /fills' || reply.kind !== 'answer') return reply;
+      const { result, ...rest } = JSON.parse(reply.body) as { result: readonly Row[] };
+      return { ...reply, body: JSON.stringify({ ...rest, result: change(result) }) };
+    },
+  });
+
 describe('the fills of three branches', () => {
   it('are read in one page', async () => {
     expect(await performed()).toEqual({ outcome: 'succeeded', filled: FILLED, pages: 1, byOrder: 0 });
   });
 
   it('are read by order where newer fills of other programs fill the page', async () => {
-    const full = await performed((venue) => ({
-      async send(request, options) {
-        const reply = await venue.send(request, options);
-        if (request.endpoint !== 'GET /fills' || reply.kind !== 'answer') return reply;
-        const { result, ...rest } = JSON.parse(reply.body) as { result: readonly Record<string, unknown>[] };
-        const [sample = {}] = result;
-        const foreign = Array.from({ length: 1000 }, (_, index) => ({
-          ...sample,
-          id: `BTC-USD-${90_000 + index}`,
-          order_id: `BTC-USD@${90_000 + index}`,
-        }));
-        return { ...reply, body: JSON.stringify({ ...rest, result: foreign }) };
-      },
-    }));
+    const full = await performed(
+      changingPages(([sample = {}]) => Array.from({ length: 1000 }, (_, index) => makeForeign(sample, index))),
+    );
     expect(full).toEqual({ outcome: 'succeeded', filled: FILLED, pages: 1, byOrder: 3 });
+  });
+
+  it('are taken from a page with a fill of another program that cannot be read', async () => {
+    const odd = await performed(changingPages((rows) => [{ ...makeForeign(rows[0], 0), size: null }, ...rows]));
+    expect(odd).toEqual({ outcome: 'succeeded', filled: FILLED, pages: 1, byOrder: 0 });
+  });
+
+  it('are read by order where they themselves cannot be read in the page', async () => {
+    const odd = await performed(changingPages(([first, ...rows]) => [{ ...first, order_id: null }, ...rows]));
+    expect(odd).toEqual({ outcome: 'succeeded', filled: FILLED, pages: 1, byOrder: 1 });
   });
 });

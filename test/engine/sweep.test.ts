@@ -51,7 +51,9 @@ function venueOf(
       const listed = orders.filter((order) => status === undefined || order.status === status);
       if (odd.length > 0) {
         const isOdd = ({ id }: { id: string }) => odd.includes(Number(id.split('@')[1]));
-        const unread = listed.filter(isOdd).map(({ id, ...shows }) => ({ orderId: id, shows, why: 'odd' }));
+        const unread = listed
+          .filter(isOdd)
+          .map(({ id: orderId, market_id: market, status }) => ({ orderId, market, status, why: 'odd' }));
         const page = listed.slice(PAGE_ROWS * ((params as { p_page?: number }).p_page ?? 0)).slice(0, PAGE_ROWS);
         const rows = unread.filter(({ orderId }) => page.some(({ id }) => id === orderId));
         const result = page.filter((each) => !isOdd(each));

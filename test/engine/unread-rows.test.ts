@@ -20,7 +20,7 @@ async function performed(
 ): Promise<Performance> {
   const loaded = loadedFrom({
     file: 'rows.yaml',
-    text: `runbook: rows\ndsl: 1\nleaves: {position: open, because: the case is about the rows}\nsteps:\n${steps}`,
+    text: `runbook: rows\ndsl: 1\nneeds: [cancel_all]\nleaves: {position: open, because: the case is about the rows}\nsteps:\n${steps}`,
   });
   const between = (venue: Transport, time: { now(): number }): Transport => {
     const start = time.now();
@@ -92,6 +92,33 @@ it('writes prices and sizes without the zeros that a venue puts behind them', as
     ['60000', '0.1', '0'],
     ['59000', '0.1', '0'],
   ]);
+});
+
+describe('cancel_all beside a row of another program that cannot be read', () => {
+  const CLOSES = `  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 64500, tif: immediate_or_cancel}
+  - cancel_all: {everyone: true}
+  - close: {market: BTC-USD, feed: 64000, slip: 5%}
+`;
+
+  it.each<[string, Row, number]>([
+    ['takes no notice of one that has ended', { id: 'BTC-USD@7', status: 'closed', size: null }, 0],
+    ['names one that may still fill', { id: 'BTC-USD@7', market_id: 'BTC-USD', status: 'open', size: null }, 1],
+    ['names one without an id', { id: null, status: null, size: null }, 1],
+  ])('%s, and the position is closed behind it', async (_, odd, left) => {
+    const performance = await performed(CLOSES, (rows, params) => (isPage(params) ? [...rows, odd] : rows));
+    const { entries, report, books } = performance;
+    const [swept] = entries.filter((entry) => entry.type === 'account.swept');
+    const cancelled = books.requests.filter(
+      ({ method, params }) => method === 'DELETE' && params['order_id'] === 'BTC-USD@7',
+    );
+    expect(report.outcome).toBe('succeeded');
+    expect(books.fills.map(({ side, size }) => [side, size])).toEqual([
+      ['long', '0.1'],
+      ['short', '0.1'],
+    ]);
+    expect([swept?.data.left?.length, swept?.data.unread?.length ?? 0]).toEqual([0, left]);
+    expect(cancelled.length > 0).toBe(odd['status'] === 'open');
+  });
 });
 
 describe('an order whose POST got no answer', () => {

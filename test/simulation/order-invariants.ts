@@ -20,7 +20,7 @@ import type { RunTold } from './world.ts';
 function* outlivedSweeps(facts: Facts): Iterable<string> {
   const { happened, attempts } = facts;
   for (const swept of happened.entries) {
-    if (swept.type !== 'account.swept' || swept.data.left?.length !== 0) continue;
+    if (swept.type !== 'account.swept' || swept.data.left?.length !== 0 || swept.data.unread !== undefined) continue;
     const saidAt = facts.at(swept);
     const readings = attempts.filter(
       ({ entry, intended: { data } }) =>

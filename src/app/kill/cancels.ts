@@ -6,6 +6,7 @@ import { type Clock, type Metronome, pause } from '../../base/clock.ts';
 import { formatCount, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
+import { describeRow } from '../../gateway/listed-rows.ts';
 import type { KillOrder, Shared } from '../../journal/shared/shared.ts';
 import { getEndpoint } from '../../venue/catalogue.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
@@ -110,7 +111,8 @@ export async function cancelEverything(
         const asked = await sendOnce(account, name, params, klass, how);
         if (asked.kind === 'confirmed') {
           silence.noteProgress(undefined);
-          return asked;
+          const { unread } = asked;
+          return { ...asked, ...(unread === undefined ? {} : { unread: unread.map(describeRow) }) };
         }
         const why = asked.kind === 'refused' ? asked.text : asked.why;
         silence.noteProgress(why);

@@ -97,12 +97,14 @@ export class Cancelling {
         params,
         // Readings leave the tokens of cancels and heartbeats alone, and are given up where no tokens are free in time.
         class: isReading ? 'resolve' : 'protect',
-        ...(isReading ? { deadlineAt: clock.now() + STEP_SWEEP.patienceMs } : {}),
+        // One row that cannot be read must not hide which others are left: a step that closes positions waits behind this one.
+        ...(isReading ? { deadlineAt: clock.now() + STEP_SWEEP.patienceMs, rows: 'each' } : {}),
         ...(isTaken ? { purpose: SWEEP } : {}),
       });
       if (outcome.kind === 'confirmed') {
         isTaken = true;
-        return { kind: 'confirmed', result: outcome.result };
+        const { result, unread } = outcome;
+        return { kind: 'confirmed', result, ...(unread === undefined ? {} : { unread }) };
       }
       if (outcome.kind === 'denied' && outcome.code === NOT_RECORDED) throw new NotRecorded();
       const failure = toFailure(outcome, at.step);
@@ -122,7 +124,7 @@ export class Cancelling {
       throw error;
     });
     if (swept === undefined) return [];
-    const { left, cancels, readings, because } = swept;
+    const { left, unread, cancels, readings, because } = swept;
     const inDoubt = log.tracker.unfinished().filter(({ snapshot: { state } }) => isInDoubt(state) && !isPlaced(state));
     log.append(
       'account.swept',
@@ -130,6 +132,7 @@ export class Cancelling {
         cancels,
         readings,
         ...(left === undefined ? {} : { left: left.map(toJsonOrder) }),
+        ...(unread.length === 0 ? {} : { unread }),
         inDoubt: inDoubt.map(({ intent }) => intent.clientOrderId),
         ...(because === undefined ? {} : { because }),
       },

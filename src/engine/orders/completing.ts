@@ -182,7 +182,8 @@ export class Completing {
 
   /**
    * Reads a page of fills where enough orders of the market lack some. Gives those that are to be read one by one: all of them where
-   * they are few, and those still without their fills where the page was full, because newer fills of other programs may hide them.
+   * they are few, and those that may still lack some where the page was full, because newer fills of other programs may hide them, or
+   * had a row that cannot be read.
    */
   private async readFillsTogether(
     market: string,
@@ -197,15 +198,17 @@ export class Completing {
     if (together.length < COMPLETED_TOGETHER) return own;
     const outcome = await this.readFillPage(market, Math.min(...together.map(({ createdAt }) => createdAt)), request);
     haltUnrecorded(outcome, request.step);
-    const isFull = outcome.kind === 'confirmed' && outcome.result.length >= PAGE_ROWS;
-    return isFull ? own.filter(lacksFills) : [];
+    if (outcome.kind !== 'confirmed') return [];
+    const { result, unread = [] } = outcome;
+    const mayHide = unread.length > 0 || result.length >= PAGE_ROWS;
+    return mayHide ? own.filter((order) => lacksFills(order) || mayHaveMore(order.snapshot)) : [];
   }
 
   /** One page for all branches that ask for it at the same instant; it is withdrawn when none of them wants it any more. */
   private readFillPage(market: string, since: number, request: CompletingRequest): Promise<CallOutcome<'GET /fills'>> {
     const at = this.run.clock.now();
     const params = makeMarketFillParams<never>(market, this.watch.lookFrom(since));
-    const which = { endpoint: 'GET /fills', params } as const;
+    const which = { endpoint: 'GET /fills', params, rows: 'each' } as const;
     // A reading that may not wait, or not for long, is given up sooner than that of a step may be.
     if (request.windowMs === 0 || request.deadlineAt !== undefined) return this.readFills(which, request);
     let page = this.pages.get(market);
@@ -251,7 +254,7 @@ export class Completing {
   }
 
   private readFills<E extends 'GET /fills' | 'GET /fills/order'>(
-    which: Pick<VenueCall<E>, 'endpoint' | 'params' | 'clientOrderId'>,
+    which: Pick<VenueCall<E>, 'endpoint' | 'params' | 'clientOrderId' | 'rows'>,
     request: CompletingRequest,
   ): Promise<CallOutcome<E>> {
     const { venue, callId } = this.run;

@@ -54,7 +54,7 @@ export async function readClosedByOthers(
   return closed;
 }
 
-/** One page of a market; undefined without an answer in time. */
+/** One page of a market without the rows that cannot be read, which hide no other; undefined without an answer in time. */
 async function read<E extends 'GET /fills' | 'GET /orders'>(
   { run, path }: Pick<StepExecution, 'run' | 'path'>,
   endpoint: E,
@@ -66,6 +66,7 @@ async function read<E extends 'GET /fills' | 'GET /orders'>(
     endpoint,
     params,
     class: 'resolve',
+    rows: 'each',
     purpose: SWEEP,
     deadlineAt: run.clock.now() + READ_WITHIN_MS,
     answerMs: READ_WITHIN_MS,

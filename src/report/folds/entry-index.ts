@@ -220,9 +220,9 @@ function describeEntry(entry: Entry): string {
     case 'account.reconciled':
       return `${formatCount(entry.data.open, 'open order')} on the account`;
     case 'account.swept': {
-      const { left, inDoubt } = entry.data;
+      const { left, unread = [], inDoubt } = entry.data;
       const doubt = inDoubt.length === 0 ? '' : `, ${inDoubt.length} unknown`;
-      return `${left === undefined ? 'unknown what was' : formatCount(left.length, 'order')} left by cancel_all${doubt}`;
+      return `${left === undefined ? 'unknown what was' : formatCount(left.length + unread.length, 'order')} left by cancel_all${doubt}`;
     }
     case 'account.late_orders':
       return `${formatCount(entry.data.late.length, 'order')} of earlier runs that differ from their journals`;

@@ -301,6 +301,13 @@ export class RunPageFold {
             'LeftByCancelAll',
             `${String(order['id'])} could still fill`,
           );
+        for (const { clientOrderId = '', orderId = 'an order', why } of entry.data.unread ?? [])
+          this.addAlarm(
+            entry,
+            clientOrderId,
+            'LeftByCancelAll',
+            `${formatText(orderId)} may still fill, and cannot be read: ${formatText(why)}`,
+          );
         return;
       case 'account.late_orders':
         for (const { clientOrderId, orderId, run, recorded, status } of entry.data.late)

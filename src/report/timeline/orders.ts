@@ -56,8 +56,14 @@ export function describeReconciliation(data: DataOf<'account.reconciled'>): read
 }
 
 export function describeSweep(data: DataOf<'account.swept'>): readonly Span[] {
-  const { left, inDoubt, cancels, readings, because } = data;
-  const remaining = left?.map((each) => `${getId(each)} ${formatText(formatJson(each['status'] ?? ''))}`);
+  const { left, unread = [], inDoubt, cancels, readings, because } = data;
+  const odd = unread.map(
+    ({ orderId = 'one', why }) => `${formatText(orderId)}, which cannot be read (${formatText(why)})`,
+  );
+  const remaining = left && [
+    ...left.map((each) => `${getId(each)} ${formatText(formatJson(each['status'] ?? ''))}`),
+    ...odd,
+  ];
   const isClear = remaining?.length === 0 && inDoubt.length === 0;
   return [
     remaining === undefined
