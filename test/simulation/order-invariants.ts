@@ -187,6 +187,15 @@ function* findUnseenAmends(facts: Facts): Iterable<string> {
       ({ endpoint, params, at }) => endpoint === 'PUT /orders' && params['order_id'] === order?.id && at <= until,
     );
     if (order === undefined || amend === undefined) continue;
+    const meant = happened.entries.findLast(
+      (each) =>
+        each.type === 'call.intended' &&
+        each.data.endpoint === 'PUT /orders' &&
+        each.data.clientOrderId === id &&
+        facts.at(each) <= until,
+    );
+    // Its process died before a byte left: what was sent is the amend before it.
+    if (meant !== undefined && amend.at < facts.at(meant)) continue;
     const shown = happened.sent.filter(
       (each) =>
         each.at > amend.at &&

@@ -139,4 +139,5 @@ export const KEPT_SEEDS = [
     was: 'the ledger of the account said that nothing was traded, where only the record of an order showed what it filled',
   },
   { seed: 1_720_009_607, was: 'a reading was judged by that of another run of its process, sent in the same instant' },
+  { seed: 1_810_024_799, was: 'an amend whose process died before it left was taken for the one before it' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
