@@ -519,8 +519,9 @@ export const ACCOUNT_INVARIANTS = {
   },
 } as const satisfies Record<string, Invariant>;
 
-/** Plans of runbooks that many simulations share. */
+/** Plans of runbooks that many simulations share; drawn runbooks share none, and a night has a million of them. */
 const PLANS = new Map<string, Plan>();
+const MOST_PLANS = 1000;
 function planOf(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
@@ -528,6 +529,7 @@ function planOf(
 ): Plan {
   const key = JSON.stringify([runbook.sha256, profile.rateLimit.tokens, profile.limits, inputs]);
   const known = PLANS.get(key) ?? planFor(runbook, inputs, { profile, now: 0 });
+  if (PLANS.size >= MOST_PLANS) PLANS.clear();
   PLANS.set(key, known);
   return known;
 }
