@@ -3,6 +3,7 @@
  * leaves). The figures come from venue/position; this file asks at the right time, journals the answer, and makes the error.
  */
 import type { DataOf } from '../journal/entry.ts';
+import type { TrackedOrder } from '../journal/orders.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { describeBeyond, findBeyond, findLeft, hidesTrigger, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
@@ -17,12 +18,14 @@ interface Held {
 
 /**
  * Reads what shows what the run has opened and which stops still cover it: the orders that rest, the fills of those that ended short,
- * and the price of the market where records hide a trigger.
+ * and the price of the market where records hide a trigger. `prefix`: of a called runbook its own orders alone, because what other
+ * branches know of theirs must not change meanwhile.
  */
-export async function readUnseen(run: RunContext, step: string): Promise<void> {
+export async function readUnseen(run: RunContext, step: string, prefix = ''): Promise<void> {
   const { orderManager, feeds, positions } = run;
-  await orderManager.readUnseen(step);
-  const hiding = orderManager.listWorking().filter(hidesTrigger);
+  const isHeld = (order: TrackedOrder) => order.step.startsWith(prefix);
+  await orderManager.readUnseen(step, isHeld);
+  const hiding = orderManager.listWorking().filter((order) => isHeld(order) && hidesTrigger(order));
   for (const market of new Set(hiding.map(({ intent }) => intent.market)))
     if (!positions.getHeld(market).isZero()) await feeds.readMarketPrice(market, step);
 }

@@ -160,11 +160,11 @@ export class OrderManager {
     return this.listWorking().some(({ snapshot }) => snapshot.state === 'canceling');
   }
 
-  /** Reads what orders of the run may have filled that nothing has shown, before it is judged what it leaves. */
-  async readUnseen(step: string): Promise<void> {
-    const working = this.listWorking();
+  /** Reads what orders of the run that `chosen` picks may have filled that nothing has shown, before it is judged what they leave. */
+  async readUnseen(step: string, chosen: (order: TrackedOrder) => boolean): Promise<void> {
+    const working = this.listWorking().filter(chosen);
     await this.completing.readResting(working, step);
-    const ended = await this.completing.readEnded(this.run.log.tracker.orders(), step);
+    const ended = await this.completing.readEnded(this.run.log.tracker.orders().filter(chosen), step);
     for (const order of [...working, ...ended]) this.handles.get(order).touch();
   }
 

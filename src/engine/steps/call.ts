@@ -6,7 +6,7 @@ import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { startGlobals } from '../globals.ts';
 import { Cancellation, InternalFailure, runEach, StepFailure } from '../interruption.ts';
-import { requireKept } from '../leaves.ts';
+import { readUnseen, requireKept } from '../leaves.ts';
 import { Frame, StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -29,6 +29,8 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
   const walk = async () => {
     try {
       await execution.block(callee.steps, frame);
+      // A stop that has ended meanwhile is seen now, while its `on_error` can still close: the end of the run may be hours away.
+      if (callee.leaves.position !== 'open') await readUnseen(run, path, `${path}/`);
       requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
     } catch (error) {
       // In the time of the call: where that is over it does not begin. Beside a branch that has won, a `close` would close its position.
