@@ -307,7 +307,7 @@ describe('what rests when a step looks', () => {
     // It waits for no tokens.
     expect(sent.map(({ at, limits }) => [at, limits])).toEqual([
       [0, { deadlineAt: 0, answerMs: 2_000 }],
-      [20, { deadlineAt: 0, answerMs: 2_000 }],
+      [20, { deadlineAt: 20, answerMs: 2_000 }],
     ]);
   });
 

@@ -47,6 +47,19 @@ function isFlat({ books }: Performance): boolean {
   return books.orders.reduce((sum, { side, filled }) => sum + (side === 'long' ? 1 : -1) * Number(filled), 0) === 0;
 }
 
+describe('the look at the end of a run', () => {
+  it('is repeated where it gets no answer', async () => {
+    const played = await play(HELD, (atMs) => atMs < 602_000);
+    expect([played.report.outcome, isFlat(played)]).toEqual(['failed', true]);
+  });
+
+  it('says which order it could not see', async () => {
+    const played = await play(HELD, () => true);
+    const alarms = played.entries.flatMap(({ type, data }) => (type === 'order.alarmed' ? [data.alarm] : []));
+    expect([...new Set(alarms)]).toEqual(['UnseenAtEnd']);
+  });
+});
+
 describe('a called runbook whose stop was cancelled by somebody', () => {
   it('closes its position when it ends, not when the run does', async () => {
     const played = await play('leaves: {position: protected}\nsteps:\n  - call: {runbook: held}\n  - wait: 1h\n');

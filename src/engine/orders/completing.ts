@@ -5,7 +5,13 @@
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isEndDoubted } from '../../venue/order/guards.ts';
-import { COMPLETED_TOGETHER, COMPLETION_EVERY_MS, POLL_MS, SECOND_LOOK_WITHIN_MS } from '../../venue/order/polling.ts';
+import {
+  COMPLETED_TOGETHER,
+  COMPLETION_EVERY_MS,
+  POLL_MS,
+  REPEAT_DELAYS_MS,
+  SECOND_LOOK_WITHIN_MS,
+} from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
 import { type CallOutcome, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
@@ -45,6 +51,9 @@ const NONE: Promise<readonly TrackedOrder[]> = Promise.resolve([]);
 
 /** How long an answer may take where nothing may wait for it, ms. */
 const ANSWER_AT_ONCE_MS = 2000;
+
+/** Pauses between the readings before it is judged what a run leaves, ms: an interrupted run has 30 s for all of its end. */
+const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
 
 export class Completing {
   private readonly run: OrderManagerParts;
@@ -116,22 +125,34 @@ export class Completing {
    * looked is known afterwards. A precaution: it waits for no tokens, and a recording need not hold it.
    */
   async readResting(orders: readonly TrackedOrder[], step: string): Promise<void> {
-    const now = this.run.clock.now();
-    const how = { purpose: SWEEP, deadlineAt: now, answerMs: ANSWER_AT_ONCE_MS } as const;
     const resting = orders.filter(
       (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownWithin(POLL_MS, order),
     );
-    for (const market of new Set(resting.map(({ intent }) => intent.market))) {
-      const [first, ...others] = resting.filter(({ intent }) => intent.market === market);
-      if (first === undefined) continue;
+    for (const market of new Set(resting.map(({ intent }) => intent.market)))
+      await this.readUntilAnswered(
+        resting.filter(({ intent }) => intent.market === market),
+        step,
+      );
+    this.watch.check();
+    await this.lookAgain(orders);
+  }
+
+  /** One lost answer must not make a stop count as working that ended an hour ago. Where none comes, that is said of each order. */
+  private async readUntilAnswered([first, ...others]: readonly TrackedOrder[], step: string): Promise<void> {
+    if (first === undefined) return;
+    const { clock, log } = this.run;
+    for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
+      const how = { purpose: SWEEP, deadlineAt: clock.now(), answerMs: ANSWER_AT_ONCE_MS } as const;
       const outcome =
         others.length === 0
           ? await this.watch.read(first, step, SWEEP, { class: 'complete', ...how })
           : await this.watch.readTogether([first, ...others], step, how);
       haltUnrecorded(outcome, step);
+      if (outcome.kind === 'confirmed' || outcome.kind === 'denied') return;
+      if (delay !== undefined) await sleepUntil(clock, clock.now() + delay, new Cancellation());
     }
-    this.watch.check();
-    await this.lookAgain(orders);
+    for (const { intent } of [first, ...others])
+      log.append('order.alarmed', { clientOrderId: intent.clientOrderId, alarm: 'UnseenAtEnd', detail: {} }, step);
   }
 
   /** Reads orders again that may be shown as cancelled for an instant alone: what a run leaves is judged by the second look. */
