@@ -81,6 +81,17 @@ describe('a page of a market', () => {
   });
 });
 
+it('repeats a refresh of several orders until the row of each can be read', async () => {
+  const place = (id: string, price: number) =>
+    `  - id: ${id}\n    place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: ${price}}\n`;
+  const steps = `${place('a', 60000)}${place('b', 59000)}${place('c', 58000)}  - wait: 1m\n  - refresh: [a, b, c]\n`;
+  const { report } = await performed(steps, (rows, _, atMs) =>
+    rows.map((row) => (row['price'] === '60000' && Math.abs(atMs - 61_500) < 1500 ? { ...row, size: null } : row)),
+  );
+  const [refresh] = report.steps.filter(({ verb }) => verb === 'refresh');
+  expect(Date.parse(refresh?.endedAt ?? '') - Date.parse(report.startedAt)).toBeGreaterThan(63_000);
+});
+
 it('writes prices and sizes without the zeros that a venue puts behind them', async () => {
   const padded = (row: Row) => ({
     ...row,

@@ -229,7 +229,7 @@ export class OrderWatch {
       for (const order of missing)
         if (outcome.result.some((record) => isRecordOf(record, order))) missing.delete(order);
       if (!isFull(outcome)) {
-        if (!open) return outcome;
+        if (!open) return findUnread(outcome, missing) ?? outcome;
         break;
       }
       this.crowded.add(market);
@@ -386,6 +386,17 @@ export class OrderWatch {
     this.check();
     this.arm();
   }
+}
+
+/** No answer, where a row that cannot be read is or may be one of the orders: what is known of it is as old as before. */
+function findUnread(
+  { unread = [], sentAt, settledAt }: CallOutcome<'GET /orders'> & { kind: 'confirmed' },
+  missing: ReadonlySet<TrackedOrder>,
+): CallOutcome<'GET /orders'> | undefined {
+  const names = new Set<string | undefined>([...missing].map(({ intent }) => intent.clientOrderId));
+  const odd = unread.find(({ clientOrderId }) => clientOrderId === undefined || names.has(clientOrderId));
+  if (odd === undefined || missing.size === 0) return undefined;
+  return { kind: 'unresolved', message: odd.why, sentAt: sentAt ?? settledAt, settledAt };
 }
 
 /** Whether a page holds as many rows as one can: more may be behind it. */
