@@ -655,6 +655,19 @@ describe('what others have closed after they ended the stop', () => {
     liquidation: true,
     timestamp: at * 1000,
   });
+  const ROW = {
+    market_id: 'BTC-USD',
+    side: 'short',
+    price: '63000',
+    size: '0',
+    initial_size: '0.1',
+    total_filled_size: '0.1',
+    status: 'closed',
+    reason: '',
+    profile_id: 1,
+    timestamp: (START + 60_000) * 1000,
+    time_in_force: 'immediate_or_cancel',
+  };
   const CANCELED = { status: 'canceled', reason: 'LIQUIDATION' };
   const LATER = (START + 600_000) * 1000;
   const GUARDED = `${LONG}${STOP.replace('- protect', '- id: guard\n    protect')}  - refresh: guard.stop_loss\n${CLOSE}`;
@@ -685,6 +698,48 @@ describe('what others have closed after they ended the stop', () => {
     const order = { id: 'BTC-USD@999', order_type, client_order_id };
     const played = await play(GUARDED, { between: taken([fill('0.1', 'short')], CANCELED, [order]) });
     expect([listExits(played), played.report.outcome]).toEqual([exits, outcome]);
+  });
+
+  /** Answers as `venue`, with a full page of rows of other programs before what it has, but for one that is asked for by its id. */
+  const crowded =
+    (endpoint: string, make: (index: number) => Record<string, unknown>) =>
+    (venue: Transport): Transport => ({
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (reply.kind !== 'answer' || request.endpoint !== endpoint || request.params['order_id'] !== undefined)
+          return reply;
+        const { result } = JSON.parse(reply.body) as { result: Record<string, unknown>[] };
+        const newer = Array.from({ length: 1000 }, (_, index) => ({ ...result[0], ...make(index) }));
+        const rows = request.params['p_page'] === undefined ? newer : result;
+        return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
+      },
+    });
+
+  it('is closed where newer orders hide that another run of this program traded', async () => {
+    const order = { id: 'BTC-USD@999', order_type: 'market', client_order_id: `rb${'a'.repeat(20)}` };
+    const shows = (venue: Transport) => {
+      const inner = crowded('GET /orders', (index) => ({ id: `BTC-USD@${5000 + index}`, client_order_id: 'mine' }))(
+        taken([fill('0.1', 'short')], CANCELED, [order])(venue),
+      );
+      return {
+        async send(request: WireRequest, options: Parameters<Transport['send']>[1]) {
+          const reply = await inner.send(request, options);
+          const { order_id: id } = request.params as { order_id?: { text: string } };
+          if (reply.kind !== 'answer' || id?.text !== order.id) return reply;
+          const row = { ...ROW, ...order };
+          return { ...reply, body: JSON.stringify({ success: true, error: '', result: [row] }) };
+        },
+      };
+    };
+    const played = await play(GUARDED, { between: shows });
+    expect([listExits(played), played.report.outcome]).toEqual([['0.1'], 'succeeded']);
+  });
+
+  it('is not closed once more where newer fills of other programs hide it', async () => {
+    const newer = (index: number) => ({ ...fill('0.001', 'long'), id: `BTC-USD-${5000 + index}`, size: '0' });
+    const between = (venue: Transport) => crowded('GET /fills', newer)(taken([fill('0.1', 'short')], CANCELED)(venue));
+    const played = await play(GUARDED, { between });
+    expect([listExits(played), played.report.outcome]).toEqual([[], 'failed']);
   });
 
   it('is asked where the venue has rejected the stop, because there is no position', async () => {

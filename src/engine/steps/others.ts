@@ -4,18 +4,23 @@
  */
 import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
-import type { Result } from '../../venue/catalogue.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
-import { makeMarketFillParams, makeMarketParams } from '../../venue/order/requests.ts';
-import { SWEEP, type VenueCall } from '../../venue/port.ts';
+import { makeMarketFillParams, makeMarketParams, makeReadParams } from '../../venue/order/requests.ts';
+import { Pages } from '../../venue/pages.ts';
+import { type CallOutcome, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { isEndedByOthers, isStop } from '../../venue/position/residual.ts';
 import type { FillRecord, OrderRecord, Side } from '../../venue/records.ts';
 import type { StepExecution } from './execution.ts';
 
 /** How long the reading may take, ms: an exit goes on without it. */
 const READ_WITHIN_MS = 2000;
+/** Most pages of fills, and most orders that are read by their ids. */
+const MOST_PAGES = 5;
+const MOST_BY_ID = 20;
 const NONE = new Decimal(0);
+
+type Asking = Pick<StepExecution, 'run' | 'path'>;
 
 /**
  * How much others have closed on `side` since an order of the run that could only close there ended without a request of the run: a venue
@@ -23,11 +28,7 @@ const NONE = new Decimal(0);
  * known: 0. What others traded both ways counts as the difference; what other
  * runs of this program trade of their own does not count.
  */
-export async function readClosedByOthers(
-  { run, path }: Pick<StepExecution, 'run' | 'path'>,
-  market: string,
-  side: Side,
-): Promise<Decimal> {
+export async function readClosedByOthers({ run, path }: Asking, market: string, side: Side): Promise<Decimal> {
   const { log } = run;
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
   const taken = own.filter((order) => order.intent.side === side && isTakenAway(order));
@@ -36,13 +37,12 @@ export async function readClosedByOthers(
   const since = findSince(own, taken, side);
   const from = run.orderManager.watch.lookFrom(last.createdAt);
   const ask = { run, path };
-  const fills = await read(ask, 'GET /fills', makeMarketFillParams<never>(market, from));
-  const others = (fills ?? []).filter(
+  const fills = await readFills(ask, market, Math.max(from, since));
+  const others = fills.filter(
     (fill) => fill.market_id === market && fill.timestamp > since && log.tracker.byId(fill.order_id) === undefined,
   );
   if (sumSigned(others, side).lte(0)) return NONE;
-  const orders = await read(ask, 'GET /orders', makeMarketParams<never>(market, from));
-  const netting = listNetting(orders ?? []);
+  const netting = listNetting(await readOrders(ask, market, from, new Set(others.map(({ order_id: id }) => id))));
   const closing = others.filter((fill) => !netting.has(fill.order_id));
   const closed = Decimal.max(sumSigned(closing, side), 0);
   if (closed.gt(0)) {
@@ -54,12 +54,37 @@ export async function readClosedByOthers(
   return closed;
 }
 
+/** The fills of a market: newer ones of other programs must not hide those that closed. */
+async function readFills(ask: Asking, market: string, since: number): Promise<readonly FillRecord[]> {
+  const list = new Pages<FillRecord>(MOST_PAGES);
+  for (let page = 0; ; page += 1) {
+    const answer = await read(ask, 'GET /fills', makeMarketFillParams<never>(market, since, page));
+    if (answer === undefined || !list.take(answer.result, answer.unread?.length)) return list.rows;
+  }
+}
+
+/** The orders of a market, and by their ids those of `wanted` that newer orders hide: taken for another's, one would keep the exit back. */
+async function readOrders(
+  ask: Asking,
+  market: string,
+  since: number,
+  wanted: ReadonlySet<string>,
+): Promise<readonly OrderRecord[]> {
+  const orders = [...((await read(ask, 'GET /orders', makeMarketParams<never>(market, since)))?.result ?? [])];
+  const shown = new Set(orders.map(({ id }) => id));
+  for (const venueId of [...wanted].filter((id) => !shown.has(id)).slice(0, MOST_BY_ID)) {
+    const params = makeReadParams<never>({ market, clientOrderId: '', venueId }, since);
+    orders.push(...((await read(ask, 'GET /orders', params))?.result ?? []));
+  }
+  return orders;
+}
+
 /** One page of a market without the rows that cannot be read, which hide no other; undefined without an answer in time. */
 async function read<E extends 'GET /fills' | 'GET /orders'>(
-  { run, path }: Pick<StepExecution, 'run' | 'path'>,
+  { run, path }: Asking,
   endpoint: E,
   params: VenueCall<E>['params'],
-): Promise<Result<E> | undefined> {
+): Promise<Extract<CallOutcome<E>, { kind: 'confirmed' }> | undefined> {
   const outcome = await run.venue.call({
     id: run.callId(path),
     step: path,
@@ -71,7 +96,7 @@ async function read<E extends 'GET /fills' | 'GET /orders'>(
     deadlineAt: run.clock.now() + READ_WITHIN_MS,
     answerMs: READ_WITHIN_MS,
   });
-  return outcome.kind === 'confirmed' ? outcome.result : undefined;
+  return outcome.kind === 'confirmed' ? outcome : undefined;
 }
 
 /**

@@ -88,9 +88,13 @@ export function makeMarketParams<U = never>(
   };
 }
 
-/** Reads the fills of a market in one page. */
-export function makeMarketFillParams<U = never>(market: string | U, since: number | U): WireParams<'GET /fills', U> {
-  return { market_id: market, start_time: since, p_limit: PAGE_ROWS };
+/** Reads a page of the fills of a market, the newest first. The first page has number 0. */
+export function makeMarketFillParams<U = never>(
+  market: string | U,
+  since: number | U,
+  page = 0,
+): WireParams<'GET /fills', U> {
+  return { market_id: market, start_time: since, p_limit: PAGE_ROWS, ...(page === 0 ? {} : { p_page: page }) };
 }
 
 export function makeOrderFillParams<U = never>(venueId: string | U): WireParams<'GET /fills/order', U> {
