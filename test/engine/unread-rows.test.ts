@@ -92,6 +92,36 @@ it('repeats a refresh of several orders until the row of each can be read', asyn
   expect(Date.parse(refresh?.endedAt ?? '') - Date.parse(report.startedAt)).toBeGreaterThan(63_000);
 });
 
+it.each([
+  ['drops client order ids', () => ''],
+  ['cuts them', (name: unknown) => String(name).slice(0, 12)],
+])('knows its own order in a list of a venue that %s', async (_, cut) => {
+  const steps = `  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+  - id: listed
+    list_orders: {market: BTC-USD, status: open}
+  - for_each: {each: order, in: listed.orders, do: [{amend: {order: order, price: 60001}}]}
+`;
+  const { report } = await performed(steps, (rows) =>
+    rows.map((row) => ({ ...row, client_order_id: cut(row['client_order_id']) })),
+  );
+  expect([report.outcome, report.orders.map(({ price }) => price)]).toEqual(['succeeded', ['60001']]);
+});
+
+it('cancels a second order under the client order id of its own as another one', async () => {
+  const steps = `  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+  - id: listed
+    list_orders: {market: BTC-USD, status: open}
+  - cancel: {ids: listed.orders}
+`;
+  const { report, entries } = await performed(steps, (rows, params) =>
+    isPage(params) ? rows.flatMap((row) => [row, { ...row, id: 'BTC-USD@77' }]) : rows,
+  );
+  const cancelled = entries.flatMap(({ type, data }) =>
+    type === 'call.intended' && data.endpoint === 'DELETE /orders' ? [data.params['order_id']] : [],
+  );
+  expect([report.outcome, cancelled.toSorted()]).toEqual(['failed', ['BTC-USD@1001', 'BTC-USD@77']]);
+});
+
 it('writes prices and sizes without the zeros that a venue puts behind them', async () => {
   const padded = (row: Row) => ({
     ...row,

@@ -278,9 +278,14 @@ export function findHandle(run: RunContext, id: string): OrderHandle {
   return OrderHandle.ofRecord(makeRecord('order', { id, market_id: market, status: 'open', timestamp }));
 }
 
-/** An order that a list showed. One of this run is as the run knows it, and is completed like every order that a step hands out. */
+/**
+ * An order that a list showed. One of this run is as the run knows it, and is completed like every order that a step hands out. It is
+ * known by the id of the venue, which may drop ours: a second order under ours is another one, and can be cancelled as such.
+ */
 export function toListed({ run, touched }: StepExecution, record: OrderRecord): RecordValue {
-  const own = run.log.tracker.get(record.client_order_id);
+  const { tracker } = run.log;
+  const named = tracker.get(record.client_order_id);
+  const own = tracker.byId(record.id) ?? (named?.snapshot.context.venueId === undefined ? named : undefined);
   if (own === undefined) return OrderHandle.ofRecord(record).value;
   const handle = OrderHandle.ofOwn(own);
   touched.add(handle);
