@@ -11,6 +11,7 @@ import { WallTime } from '../../src/engine/wall-time.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
 import { TIMINGS } from '../../src/venue/order/context.ts';
+import { REPEAT_DELAYS_MS } from '../../src/venue/order/polling.ts';
 import { NOT_RECORDED, SWEEP, type VenueCall, type VenuePort } from '../../src/venue/port.ts';
 import type { OrderRecord } from '../../src/venue/records.ts';
 import { orderIn, record, terms } from '../venue/order-samples.ts';
@@ -236,17 +237,26 @@ describe('an order of another origin', () => {
   });
 
   it.each([
-    ['rejected', [ended], 'not_found', 1],
-    ['rejected', [OPEN], 'rejected', 1],
-    ['rejected', [], 'not_found', 1],
-    ['rejected', LOST, 'transport', 1],
-    ['rate_limited', [ended], 'rate_limited', 0],
-  ] as const)('that is refused as %s: its record decides', async (failure, rows, kind, readings) => {
+    ['rejected', [ended], 'not_found', 1, 1],
+    ['rejected', [OPEN], 'rejected', 1, 1],
+    ['rejected', [], 'not_found', 1, 1],
+    ['rejected', LOST, 'transport', 1, 1],
+    ['rate_limited', [ended], 'rate_limited', REPEAT_DELAYS_MS.length + 1, 0],
+  ] as const)('that is refused as %s: its record decides', async (failure, rows, kind, sends, readings) => {
     const { cancels, clock, count, at } = cancelling(({ endpoint }) =>
       endpoint === 'GET /orders' ? rows : refused(failure),
     );
     await expect(clock.runUntil(cancels.external(handle(), 'terminal', at))).rejects.toMatchObject({ kind });
-    expect([count('DELETE /orders'), count('GET /orders')]).toEqual([1, readings]);
+    expect([count('DELETE /orders'), count('GET /orders')]).toEqual([sends, readings]);
+  });
+
+  it('is asked for again where no answer comes, and what the lost cancel did is done', async () => {
+    const { cancels, clock, count, at } = cancelling(({ endpoint }) => {
+      if (endpoint === 'GET /orders') return [ended];
+      return count('DELETE /orders') === 1 ? LOST : refused('rejected');
+    });
+    await clock.runUntil(cancels.external(handle(), 'terminal', at));
+    expect([count('DELETE /orders'), count('GET /orders')]).toEqual([2, 1]);
   });
 
   it('fails without an answer', async () => {
@@ -254,6 +264,6 @@ describe('an order of another origin', () => {
     await expect(clock.runUntil(cancels.external(handle(), 'accepted', at))).rejects.toMatchObject({
       kind: 'transport',
     });
-    expect(count('DELETE /orders')).toBe(1);
+    expect(count('DELETE /orders')).toBe(REPEAT_DELAYS_MS.length + 1);
   });
 });

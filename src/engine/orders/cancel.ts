@@ -9,7 +9,7 @@ import { TIMINGS } from '../../venue/order/context.ts';
 import { CANCEL_WITHIN_MS, POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { makeCancelParams, makeReadParams, type OrderRef } from '../../venue/order/requests.ts';
 import { isInDoubt, isPlaced, isTerminal } from '../../venue/order/states.ts';
-import { type CallOutcome, NOT_RECORDED, SWEEP } from '../../venue/port.ts';
+import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
@@ -148,18 +148,19 @@ export class Cancelling {
 
   /** Cancels an order that is not of this run. It has no tracker, so its record is read. */
   async external(handle: OrderHandle, target: AwaitTarget, at: OrderRequestContext): Promise<void> {
+    let sends = 0;
+    const make = () => {
+      sends += 1;
+      return { step: at.step, params: makeCancelParams<never>(referToRecord(handle)), class: 'protect' as const };
+    };
     for (let tries = 1; ; tries += 1) {
-      const outcome = await this.run.venue.call({
-        id: this.run.callId(at.step),
-        step: at.step,
-        endpoint: 'DELETE /orders',
-        params: makeCancelParams<never>(referToRecord(handle)),
-        class: 'protect',
-      });
+      const outcome = await this.repeat(make);
       if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
       if (outcome.kind === 'rejected' && outcome.failure === 'rejected') {
         // Refused: most often it has ended. The record decides, not the text.
         await this.readExternal(handle, at);
+        // By a cancel before this one, whose answer was lost.
+        if (handle.terminal && sends > 1) return;
         if (handle.terminal)
           throw new StepFailure('not_found', `order ${handle.id} is ${handle.status} already`, at.step);
       }
@@ -205,23 +206,31 @@ export class Cancelling {
   }
 
   /** Sends one cancel of ours, repeated while its outcome is unknown. */
-  async send(order: TrackedOrder, at: OrderRequestContext): Promise<CallOutcome<'DELETE /orders'>> {
+  send(order: TrackedOrder, at: OrderRequestContext): Promise<CallOutcome<'DELETE /orders'>> {
+    const cancel = () => ({
+      step: at.step,
+      params: makeCancelParams<never>(refer(order)),
+      class: 'protect' as const,
+      clientOrderId: order.intent.clientOrderId,
+      ...(at.exit === undefined ? {} : { recorded: true as const, consent: at.exit }),
+    });
+    return this.repeat(cancel, () => isTerminal(order.snapshot.state));
+  }
+
+  /** Repeats a cancel while its outcome is unknown, or until it is over. */
+  private async repeat(
+    make: () => Omit<VenueCall<'DELETE /orders'>, 'id' | 'endpoint'>,
+    isOver = () => false,
+  ): Promise<CallOutcome<'DELETE /orders'>> {
     const { clock, venue, callId } = this.run;
     for (let tries = 0; ; tries += 1) {
-      const outcome = await venue.call({
-        id: callId(at.step),
-        step: at.step,
-        endpoint: 'DELETE /orders',
-        params: makeCancelParams<never>(refer(order)),
-        class: 'protect',
-        clientOrderId: order.intent.clientOrderId,
-        ...(at.exit === undefined ? {} : { recorded: true, consent: at.exit }),
-      });
+      const cancel = make();
+      const outcome = await venue.call({ ...cancel, id: callId(cancel.step), endpoint: 'DELETE /orders' });
       const mayRepeat =
         outcome.kind === 'unresolved' ||
         (outcome.kind === 'rejected' && ['transport', 'rate_limited', 'unauthorized'].includes(outcome.failure));
       const delay = REPEAT_DELAYS_MS[tries];
-      if (!mayRepeat || delay === undefined || isTerminal(order.snapshot.state)) return outcome;
+      if (!mayRepeat || delay === undefined || isOver()) return outcome;
       const hinted = outcome.kind === 'rejected' ? (outcome.retryAfterMs ?? 0) : 0;
       await sleepUntil(clock, clock.now() + Math.max(delay, hinted), new Cancellation());
     }
