@@ -87,6 +87,18 @@ describe('the fills of three branches', () => {
     expect(odd).toEqual({ outcome: 'succeeded', filled: FILLED, pages: 1, byOrder: 0 });
   });
 
+  it('are read by order where the venue gives no page', async () => {
+    const refused = await performed((venue) => ({
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        return request.endpoint === 'GET /fills' && reply.kind === 'answer'
+          ? { ...reply, status: 500, body: '' }
+          : reply;
+      },
+    }));
+    expect(refused).toEqual({ outcome: 'succeeded', filled: FILLED, pages: 1, byOrder: 3 });
+  });
+
   it('are read by order where they themselves cannot be read in the page', async () => {
     const odd = await performed(changingPages(([first, ...rows]) => [{ ...first, order_id: null }, ...rows]));
     expect(odd).toEqual({ outcome: 'succeeded', filled: FILLED, pages: 1, byOrder: 1 });

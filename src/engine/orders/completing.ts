@@ -203,8 +203,8 @@ export class Completing {
 
   /**
    * Reads a page of fills where enough orders of the market lack some. Gives those that are to be read one by one: all of them where
-   * they are few, and those that may still lack some where the page was full, because newer fills of other programs may hide them, or
-   * had a row that cannot be read.
+   * they are few, where the venue soon answers that it gives no page, and those that may still lack some where the page was full, because
+   * newer fills of other programs may hide them, or had a row that cannot be read.
    */
   private async readFillsTogether(
     market: string,
@@ -217,11 +217,16 @@ export class Completing {
       .filter((order) => order.intent.market === market && lacksFills(order));
     const together = [...new Set([...own, ...others])];
     if (together.length < COMPLETED_TOGETHER) return own;
+    const { clock } = this.run;
+    const askedAt = clock.now();
     const outcome = await this.readFillPage(market, Math.min(...together.map(({ createdAt }) => createdAt)), request);
     haltUnrecorded(outcome, request.step);
-    if (outcome.kind !== 'confirmed') return [];
-    const { result, unread = [] } = outcome;
-    const mayHide = unread.length > 0 || result.length >= PAGE_ROWS;
+    // Where no answer comes each of them would be waited for as long as for the page.
+    const isRefused = outcome.kind !== 'denied' && clock.now() - askedAt <= ANSWER_AT_ONCE_MS;
+    const mayHide =
+      outcome.kind === 'confirmed'
+        ? (outcome.unread ?? []).length > 0 || outcome.result.length >= PAGE_ROWS
+        : isRefused;
     return mayHide ? own.filter((order) => lacksFills(order) || mayHaveMore(order.snapshot)) : [];
   }
 
