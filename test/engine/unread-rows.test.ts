@@ -92,6 +92,17 @@ it('repeats a refresh of several orders until the row of each can be read', asyn
   expect(Date.parse(refresh?.endedAt ?? '') - Date.parse(report.startedAt)).toBeGreaterThan(63_000);
 });
 
+it('repeats a refresh until the venue shows an order that is only accepted', async () => {
+  const steps = `  - id: entry
+    place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 64500}
+    await: accepted
+  - refresh: entry
+  - assert: entry.filled > 0
+`;
+  const { report } = await performed(steps, (rows, _, atMs) => (atMs < 1000 ? [] : rows));
+  expect([report.outcome, report.orders[0]?.filled]).toEqual(['succeeded', '0.1']);
+});
+
 it.each([
   ['drops client order ids', () => ''],
   ['cuts them', (name: unknown) => String(name).slice(0, 12)],

@@ -13,6 +13,7 @@ import type { Value } from '../../runbook/values.ts';
 import { CATALOGUE, type EndpointName, getEndpoint, type Params, type Result } from '../../venue/catalogue.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { isTerminal } from '../../venue/order/states.ts';
 import { Pages } from '../../venue/pages.ts';
 import type { CallClass, CallOutcome, VenueCall, WriteLimits } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
@@ -20,6 +21,7 @@ import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
 import { asHandle, type OrderHandle } from '../orders/handles.ts';
 import { callWhileWanted, leaveWithdrawn, restrict, type Terms } from '../orders/parts.ts';
+import { getOrderName } from '../orders/status.ts';
 import { sleepUntil } from '../waiting.ts';
 import { close } from './close.ts';
 import type { StepExecution } from './execution.ts';
@@ -157,11 +159,13 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     if (args.kind === 'order') {
       const handle = resolveOrder(execution, args.order);
       await run.orderManager.refresh(handle, makeOrderContext(execution, handle.market_id));
+      requireShown(execution, [handle]);
       return handle.value;
     }
     const orders = execution.evaluate(args.orders);
     const handles = new Set(orders.map((order) => resolveOrder(execution, args.orders, order)));
     await run.orderManager.refreshAll([...handles], makeOrderContext(execution, undefined));
+    requireShown(execution, handles);
     return orders;
   },
 
@@ -217,6 +221,17 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
     return outcome.result as Value;
   },
 };
+
+/**
+ * Throws StepFailure where no reading has shown an order yet: it is not visible, and what it has filled is not known. What handles a
+ * failure goes on without it: a way out must not wait.
+ */
+function requireShown({ frame, path }: StepExecution, handles: Iterable<OrderHandle>): void {
+  if (frame.isHandler) return;
+  for (const { own } of handles)
+    if (own !== undefined && !isTerminal(own.snapshot.state) && own.snapshot.context.confirmedAt === undefined)
+      throw new StepFailure('transport', `the venue does not show order ${getOrderName(own)} yet`, path);
+}
 
 /** Whether the venue rejected an order of ours: it was never there. */
 function wasRefused({ own }: OrderHandle): boolean {
