@@ -40,15 +40,22 @@ export class HeldPositions {
   /** Lists of several pages that are being read: by their query, the next page. */
   private readonly inProgress = new Map<string, { readonly list: WholeList; readonly nextPage: number }>();
 
-  /** Takes in a confirmed GET /fills or GET /fills/order; returns the new fills. */
-  take(call: DataOf<'call.intended'>, records: readonly FillRecord[], readAt: number): readonly FillRecord[] {
+  /** Takes in a confirmed GET /fills or GET /fills/order, read at `readAt`; returns the new fills. */
+  take(
+    call: DataOf<'call.intended'>,
+    { result, unread = [] }: Pick<DataOf<'call.settled'>, 'result' | 'unread'>,
+    readAt: number,
+  ): readonly FillRecord[] {
+    const records = result as unknown as readonly FillRecord[];
     const added = records.filter(({ id }) => !this.known.has(id));
     for (const fill of added) {
       this.known.add(fill.id);
       const here = this.others.get(fill.market_id) ?? new Map<string, FillRecord>();
       this.others.set(fill.market_id, here.set(fill.id, fill));
     }
-    if (call.params['order_id'] === undefined) this.trackList(call, records.length, readAt);
+    // A list with a row that cannot be read lacks a fill, and proves no position.
+    const rows = unread.length > 0 ? undefined : records.length;
+    if (call.params['order_id'] === undefined) this.trackList(call, rows, readAt);
     return added;
   }
 
@@ -101,14 +108,14 @@ export class HeldPositions {
   }
 
   /** Records a list once it is complete: one page that is not full, or consecutive pages that end with such a page. */
-  private trackList({ params }: DataOf<'call.intended'>, rows: number, readAt: number): void {
+  private trackList({ params }: DataOf<'call.intended'>, rows: number | undefined, readAt: number): void {
     const { market_id, start_time, end_time, p_limit, p_page = 0, p_order } = params as FillsQuery;
     // Without `p_limit` the size of a full page is unknown; with `end_time` later fills are missing.
     if (p_limit === undefined || end_time !== undefined) return;
     const query = JSON.stringify([market_id ?? null, start_time ?? null, p_limit]);
     const known = p_page === 0 ? undefined : this.inProgress.get(query);
     this.inProgress.delete(query);
-    if (p_page !== (known?.nextPage ?? 0)) return;
+    if (rows === undefined || p_page !== (known?.nextPage ?? 0)) return;
     const list = known?.list ?? { sinceUs: start_time ?? 0, readAt };
     if (rows >= p_limit) {
       // With the newest first, a fill between two pages would shift the rows of the next one.

@@ -286,7 +286,7 @@ export class OrderTracker {
       case 'GET /fills':
       case 'GET /fills/order':
         if (data.kind !== 'confirmed') break;
-        this.held.take(call, data.result as unknown as readonly FillRecord[], sentAt);
+        this.held.take(call, data, sentAt);
         // The venue lists fills newest first; they are applied in the order in which they happened.
         for (const fill of [...(data.result as unknown as readonly FillRecord[])].reverse()) {
           const order = this.byVenueId.get(fill.order_id);

@@ -9,6 +9,7 @@ import type { ApprovedBounds, DataOf, Entry, EntryType, Json } from '../../src/j
 import { OrderTracker } from '../../src/journal/orders.ts';
 import type { EndpointName } from '../../src/venue/catalogue.ts';
 import { type LimitRules, MOST_OPEN_ORDERS, type WorkingOrder } from '../../src/venue/limits/check.ts';
+import type { OrderAlarmName } from '../../src/venue/order/context.ts';
 import type { OrderTerms, VenueCall } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 import { fill, ID, record, T0, terms } from '../venue/order-samples.ts';
@@ -57,8 +58,8 @@ class Story {
     ]);
   }
   /** The venue contradicts itself about an order. */
-  alarmed(number: number): this {
-    this.append('order.alarmed', { clientOrderId: `rb${number}`, alarm: 'Overfill', detail: {} });
+  alarmed(number: number, alarm: OrderAlarmName = 'Overfill'): this {
+    this.append('order.alarmed', { clientOrderId: `rb${number}`, alarm, detail: {} });
     return this;
   }
   rejected(number: number, over: Partial<OrderTerms> = {}, failure = 'rejected'): this {
@@ -397,6 +398,14 @@ describe('the proof of a position', () => {
           .listed({ ...page, p_order: 'DESC' }, [first, second])
           .listed({ ...page, p_order: 'DESC', p_page: 1 }, [third]),
     ],
+    [
+      'one with a row that cannot be read',
+      (story) => story.read('GET /fills', { market_id: 'BTC-USD', ...page, p_limit: 9 }, [first, second, third], 1),
+    ],
+    [
+      'a full page of which one row cannot be read',
+      (story) => story.read('GET /fills', { market_id: 'BTC-USD', ...page, p_limit: 4 }, [first, second, third], 1),
+    ],
     ['one without a number of rows', (story) => story.listed({ start_time: page.start_time }, [first, second, third])],
     [
       'one with an end',
@@ -730,6 +739,7 @@ describe('the window of a count', () => {
   it('holds contradictions of the venue too, but no request that failed on its way', () => {
     const rules: LimitRules = { refusals: { max: 0, windowMs: 60_000 } };
     expect(new Story().alarmed(1).asks({}, rules)).toContain('REFUSALS_EXCEEDED');
+    expect(new Story().alarmed(1, 'UnseenAtEnd').asks({}, rules)).toBe('ok');
     expect(new Story().rejected(1, {}, 'transport').asks({}, rules)).toBe('ok');
   });
 });

@@ -21,13 +21,15 @@ import {
   type WorkingOrder,
 } from '../../venue/limits/check.ts';
 import type { MarketRules, VenueCall } from '../../venue/port.ts';
-import type { AccountRecord, FillRecord, OrderRecord } from '../../venue/records.ts';
+import type { AccountRecord, OrderRecord } from '../../venue/records.ts';
 import { AccountLedger } from './account-ledger.ts';
 import { DeadmanFacts } from './deadman.ts';
 import { SentNotional } from './notional.ts';
 import { OwnOrders } from './own-orders.ts';
 import { type BeyondPlan, findBeyondPlan } from './plan-bounds.ts';
 
+/** Alarms that say what the run did or could not see, not that the venue contradicts it. */
+const CONTRADICTS_NOTHING: ReadonlySet<string> = new Set(['SelfMatchPossible', 'UnseenAtEnd']);
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have (venue/profile/settings.ts). */
@@ -140,8 +142,8 @@ export class LimitFactsFold {
         this.applyMove(entry.data, entry.at);
         return;
       case 'order.alarmed':
-        // That an order was let out contradicts nothing, and must not deny the next one of its exit.
-        if (entry.data.alarm !== 'SelfMatchPossible') this.refusals.push(entry.at);
+        // That an order was let out, or not seen, contradicts nothing, and must not deny the next one of its exit.
+        if (!CONTRADICTS_NOTHING.has(entry.data.alarm)) this.refusals.push(entry.at);
         return;
       case 'feed.read':
         this.applyFeed(entry.data);
@@ -425,8 +427,7 @@ export class LimitFactsFold {
       if (account !== undefined) this.account = { record: account, at };
     }
     if (record === 'fill') {
-      const fills = data.result as unknown as readonly FillRecord[];
-      for (const fill of this.held.take(call, fills, data.sentAt ?? at)) {
+      for (const fill of this.held.take(call, data, data.sentAt ?? at)) {
         this.fillTimes.add({ orderId: fill.order_id, step, at });
         this.noteLastPrice(fill.market_id, fill.price, fill.timestamp / 1000);
       }
