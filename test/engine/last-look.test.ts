@@ -23,7 +23,11 @@ const STOP = '  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 
 const HELD = `leaves: {position: protected}\non_error: [{close: {market: BTC-USD, feed: 64000, slip: 5%}}]\nsteps:\n${LONG}${STOP}  - wait: 10m\n`;
 
 /** Performs and replays a runbook; five minutes after its start somebody cancels its stop. `fails`: whether a reading of then gets no answer. */
-async function play(steps: string, fails: (atMs: number) => boolean = () => false): Promise<Performance> {
+async function play(
+  steps: string,
+  fails: (atMs: number) => boolean = () => false,
+  tokens: SimulatorConfig['tokens'] = {},
+): Promise<Performance> {
   const file = (name: string, text: string) => ({ file: `${name}.yaml`, text: `runbook: ${name}\ndsl: 1\n${text}` });
   const loaded = loadedFrom(file('caller', steps), (name) => file(name, HELD));
   const between = (venue: Transport, time: { now(): number }): Transport => ({
@@ -37,7 +41,7 @@ async function play(steps: string, fails: (atMs: number) => boolean = () => fals
       return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
     },
   });
-  const scene = { loaded, inputs: inputsFrom(loaded, {}), config: CONFIG, between };
+  const scene = { loaded, inputs: inputsFrom(loaded, {}), config: { ...CONFIG, tokens }, between };
   const performance = await perform(scene);
   await replay(performance, scene);
   return performance;
@@ -53,8 +57,11 @@ describe('the look at the end of a run', () => {
     expect([played.report.outcome, isFlat(played)]).toEqual(['failed', true]);
   });
 
-  it('says which order it could not see', async () => {
-    const played = await play(HELD, () => true);
+  it.each<[string, () => boolean, SimulatorConfig['tokens']]>([
+    ['no reading gets an answer', () => true, {}],
+    ['others use up the tokens', () => false, { foreign: [{ afterMs: 590_000, tokens: 1200 }] }],
+  ])('says which order it could not see where %s', async (_, fails, tokens) => {
+    const played = await play(HELD, fails, tokens);
     const alarms = played.entries.flatMap(({ type, data }) => (type === 'order.alarmed' ? [data.alarm] : []));
     expect([...new Set(alarms)]).toEqual(['UnseenAtEnd']);
   });

@@ -14,7 +14,7 @@ import {
 } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
-import { type CallOutcome, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
+import { type CallOutcome, NOT_RECORDED, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -148,7 +148,9 @@ export class Completing {
           ? await this.watch.read(first, step, SWEEP, { class: 'complete', ...how })
           : await this.watch.readTogether([first, ...others], step, how);
       haltUnrecorded(outcome, step);
-      if (outcome.kind === 'confirmed' || outcome.kind === 'denied') return;
+      if (outcome.kind === 'confirmed' || (outcome.kind === 'denied' && outcome.code === NOT_RECORDED)) return;
+      // It waits for no tokens.
+      if (outcome.kind === 'denied') break;
       if (delay !== undefined) await sleepUntil(clock, clock.now() + delay, new Cancellation());
     }
     for (const { intent } of [first, ...others])
