@@ -34,7 +34,9 @@ function share() {
     const send: Transport['send'] = async ({ endpoint, params }) => {
       if (endpoint === 'GET /fills') await first?.();
       const status = params['status']?.text;
-      const listed = { open }[status ?? ''] ?? (status === undefined ? orders : []);
+      const id = params['order_id']?.text;
+      const page = orders.filter((order) => id === undefined || ('id' in order && order.id === id)).slice(0, PAGE_ROWS);
+      const listed = { open }[status ?? ''] ?? (status === undefined ? page : []);
       const result = endpoint === 'GET /fills' ? fills : listed;
       return { kind: 'answer', status: 200, headers: {}, body: JSON.stringify({ success: true, error: '', result }) };
     };
@@ -88,6 +90,19 @@ describe('a row of the orders that cannot be read', () => {
     const compared = await clock.runUntil(compare());
     expect(compared).toEqual({ added: [], gone, moved: [] });
     expect(ledger.listLeft().map(({ clientOrderId }) => clientOrderId)).toEqual(gone.length > 0 ? [] : ['rb1']);
+  });
+
+  it.each([
+    ['still works', 'placed', []],
+    ['has ended', 'canceled', ['rb1']],
+  ])('is read by its id where newer orders hide one that %s', async (_, status, gone) => {
+    const { clock, store, open } = share();
+    await leaveOpen(store, { orderId: 'BTC-USD@1' });
+    const newer = Array.from({ length: PAGE_ROWS }, (_row, index) =>
+      record('canceled', { id: `BTC-USD@${5000 + index}`, client_order_id: 'theirs' }),
+    );
+    const { compare } = await open({ orders: [...newer, record(status, { id: 'BTC-USD@1', client_order_id: 'rb1' })] });
+    expect(await clock.runUntil(compare())).toEqual({ added: [], gone, moved: [] });
   });
 
   it('counts in no limit where what earlier runs left is not known', async () => {

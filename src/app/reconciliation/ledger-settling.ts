@@ -11,7 +11,13 @@ import type { Baseline, LedgerParts, ListedFills, RunLedger } from '../../gatewa
 import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
 import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
-import { LIVE_STATUSES, makeAccountOrderParams, makeMarketParams, PAGE_ROWS } from '../../venue/order/requests.ts';
+import {
+  LIVE_STATUSES,
+  makeAccountOrderParams,
+  makeMarketParams,
+  makeReadParams,
+  PAGE_ROWS,
+} from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
 import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue/records.ts';
 import type { UnreadRow } from '../../venue/wire/answer.ts';
@@ -346,6 +352,9 @@ async function listOpen(
   return open;
 }
 
+/** Most orders that are read by their ids; others count as working. */
+const MOST_BY_ID = 20;
+
 /** The newest orders of the markets in which orders are gone: their records show what filled before the list of fills does. */
 async function listRecords(
   account: Account,
@@ -354,7 +363,8 @@ async function listRecords(
 ): Promise<ListedOrders | NotRead> {
   const newest = { records: [] as OrderRecord[], unread: [] as UnreadRow[] };
   for (const market of new Set(gone.map((order) => order.market))) {
-    const wanted = new Set(gone.filter((order) => order.market === market).map(({ clientOrderId }) => clientOrderId));
+    const here = gone.filter((order) => order.market === market);
+    const wanted = new Set(here.map(({ clientOrderId }) => clientOrderId));
     const runs = ledger.listRuns().filter(({ orders }) => orders.some((order) => wanted.has(order.clientOrderId)));
     const since = Math.min(account.clock.now(), ...runs.map(({ startedAt }) => startedAt)) - MARGIN_MS;
     const params = makeMarketParams<never>(market, since * 1000);
@@ -362,6 +372,20 @@ async function listRecords(
     if ('why' in page) return page;
     newest.records.push(...page.result);
     newest.unread.push(...page.unread);
+    if (page.result.length + page.unread.length < PAGE_ROWS) continue;
+    // Newer orders of other programs may hide one that works under a status that the venue does not filter by.
+    for (const [index, order] of here.filter((each) => !isListed(newest, each)).entries()) {
+      const { clientOrderId, orderId: venueId } = order;
+      const byId = makeReadParams<never>({ market, clientOrderId, venueId }, since * 1000);
+      const found =
+        index < MOST_BY_ID
+          ? await readEachRow(account, 'GET /orders', byId, REPEATED_AFTER_MS)
+          : { why: 'too many orders are hidden by newer ones' };
+      const { result, unread } = 'why' in found ? { result: [], unread: [found] } : found;
+      newest.records.push(...result);
+      // Whatever else a row shows that was asked for by its id, it is that order.
+      newest.unread.push(...unread.map(({ why }) => ({ clientOrderId, shows: {}, why })));
+    }
   }
   return newest;
 }
