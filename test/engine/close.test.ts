@@ -43,6 +43,29 @@ function isFlat({ books }: Performance): boolean {
   return Math.abs(net) < 1e-9 && books.orders.every(({ terminal }) => terminal);
 }
 
+it('closes what an order has filled whose record is older than its fills', async () => {
+  const between = (venue: Transport, time: { now(): number }): Transport => ({
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      if (reply.kind !== 'answer' || request.endpoint !== 'GET /orders' || time.now() > START + 700) return reply;
+      const { result } = JSON.parse(reply.body) as { result: Record<string, unknown>[] };
+      const rows = result.map((row) => ({ ...row, status: 'canceled', total_filled_size: '0' }));
+      return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
+    },
+  });
+  const head = 'on_error: [{close: {market: BTC-USD, feed: 64000}}]\n';
+  const steps = LONG.replace('- place', '- id: entry\n    place');
+  const played = await play(`${steps}  - assert: entry.filled > 0\n`, {
+    head,
+    between,
+    config: { latencyMs: { min: 10, max: 10 }, visibilityLagMs: { min: 0, max: 0 } },
+  });
+  expect([listOrders(played), played.report.outcome]).toEqual([
+    ['market long closed', 'market short closed'],
+    'failed',
+  ]);
+});
+
 it('closes what the run holds, and leaves nothing working', async () => {
   const played = await play(LONG + STOP + ADDING + TAKING + CLOSE);
   expect(listOrders(played)).toEqual([

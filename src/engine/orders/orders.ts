@@ -31,6 +31,9 @@ import { Settling } from './settle.ts';
 import { getOrderName, isQuarantined } from './status.ts';
 import { OrderWatch } from './watch.ts';
 
+/** Most orders that ended lately and are read again before it is said that nothing is held: an exit must leave tokens for its orders. */
+const MOST_ENDED_LATELY = 20;
+
 export class OrderManager {
   readonly watch: OrderWatch;
   private readonly run: OrderManagerParts;
@@ -166,6 +169,20 @@ export class OrderManager {
     await this.completing.readResting(working, step);
     const ended = await this.completing.readEnded(this.run.log.tracker.orders().filter(chosen), step);
     for (const order of [...working, ...ended]) this.handles.get(order).touch();
+  }
+
+  /**
+   * Reads the fills of the newest orders in a market that ended short lately: the record that showed the end may be older than what
+   * filled. Gives those of which more has come to light.
+   */
+  async readEndedLately(market: string, step: string): Promise<readonly OrderHandle[]> {
+    const { clock, log, setup } = this.run;
+    const since = clock.now() - setup.fillsWindowMs;
+    const lately = log.tracker
+      .orders()
+      .filter(({ intent, snapshot }) => intent.market === market && (snapshot.context.terminalAt ?? 0) >= since);
+    const ended = await this.completing.readEnded(lately.slice(-MOST_ENDED_LATELY), step);
+    return ended.map((order) => this.handles.get(order));
   }
 
   /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */

@@ -24,7 +24,7 @@ interface Kept {
 }
 
 export async function close(execution: Execution): Promise<Value> {
-  const { args, memory, run } = execution;
+  const { args, memory, path, run } = execution;
   const market = execution.evaluate(args.market);
   const slip = execution.evaluateGiven(args.slip) ?? SLIP;
   const kept = (memory.get('close') as Kept | undefined) ?? { orders: new Set(), placed: 0, exits: 0 };
@@ -42,8 +42,10 @@ export async function close(execution: Execution): Promise<Value> {
       await endOrders(execution, listOrders(), { cancel: execution.cancel });
       // An order that was refused in unknown words may open a position yet.
       const found = await run.orderManager.claimRefused((terms) => terms.market === market, execution.cancel);
-      for (const handle of found) kept.orders.add(handle);
-      if (found.length === 0 && getSize().isZero()) return undefined;
+      // So may one whose record is older than what it filled.
+      const ended = found.length === 0 ? await run.orderManager.readEndedLately(market, path) : [];
+      for (const handle of [...found, ...ended]) kept.orders.add(handle);
+      if (found.length + ended.length === 0 && getSize().isZero()) return undefined;
       continue;
     }
     const side = size.isNegative() ? 'long' : 'short';
