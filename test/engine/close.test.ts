@@ -1,5 +1,6 @@
 /** Tests `close` against the simulated venue: what it sends, what it leaves, and what the venue's books show then. */
 import { describe, expect, it } from 'vitest';
+import type { VirtualClock } from '../../src/base/clock.ts';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { Transport, WireRequest } from '../../src/gateway/transport.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
@@ -64,6 +65,22 @@ it('closes what an order has filled whose record is older than its fills', async
     ['market long closed', 'market short closed'],
     'failed',
   ]);
+});
+
+it('waits for no fills of ended orders where the venue does not answer', async () => {
+  const between = (venue: Transport, time: VirtualClock): Transport => ({
+    async send(request, options) {
+      if (request.endpoint !== 'GET /fills' && request.endpoint !== 'GET /fills/order')
+        return venue.send(request, options);
+      await new Promise<void>((done) => void time.after(options.timeoutMs, done));
+      return { kind: 'failure', sent: true, message: 'timeout: response' };
+    },
+  });
+  const resting = [61000, 61100, 61200, 61300].map((price) => ADDING.replace('63000', String(price))).join('');
+  const played = await play(`${resting}${CLOSE}`, { between });
+  const ofClose = played.report.steps.find(({ verb }) => verb === 'close');
+  expect(played.report.outcome).toBe('succeeded');
+  expect(Date.parse(ofClose?.endedAt ?? '') - Date.parse(ofClose?.startedAt ?? '')).toBeLessThan(5000);
 });
 
 it('closes what the run holds, and leaves nothing working', async () => {

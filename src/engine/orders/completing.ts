@@ -224,7 +224,7 @@ export class Completing {
     const outcome = await this.readFillPage(market, Math.min(...together.map(({ createdAt }) => createdAt)), request);
     haltUnrecorded(outcome, request.step);
     // Where no answer comes each of them would be waited for as long as for the page.
-    const isRefused = outcome.kind !== 'denied' && clock.now() - askedAt <= ANSWER_AT_ONCE_MS;
+    const isRefused = outcome.kind !== 'denied' && clock.now() - askedAt < ANSWER_AT_ONCE_MS;
     const mayHide =
       outcome.kind === 'confirmed'
         ? (outcome.unread ?? []).length > 0 || outcome.result.length >= PAGE_ROWS
