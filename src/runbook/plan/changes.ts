@@ -18,11 +18,15 @@ export function listChanged(steps: readonly CheckedStep[]): ReadonlySet<string> 
   );
 }
 
-/** As `forgetChanged`, for the handlers of a step: those that lead to another attempt, or to the steps after it. */
+/**
+ * As `forgetChanged`, for a step that may fail: another attempt sees what the one before has changed, and the steps after it what its
+ * handlers have, also of a failure that a step around it passes over.
+ */
 export function forgetHandled(step: CheckedStep, when: 'before' | 'after', scope: PlanScope): void {
-  for (const { then, do: steps } of step.catch)
-    if (then === (when === 'before' ? 'retry' : 'continue')) forgetChanged(steps, scope);
-  if (when === 'after') forgetChanged(step.onTimeout ?? [], scope);
+  if (when === 'after')
+    for (const handler of [...step.catch.map(({ do: steps }) => steps), step.onTimeout ?? []])
+      forgetChanged(handler, scope);
+  else if (step.catch.some(({ then }) => then === 'retry')) forgetChanged([step], scope);
 }
 
 /** How many items a `set` adds to each list variable at most; Infinity where that is not known. */
