@@ -405,12 +405,12 @@ class Execution {
 
   private evaluateOutputs(): JsonObject {
     const { runbook } = this.context.setup;
-    if (this.frame === undefined) return {};
-    const scope = new StepScope(this.frame, this.context.wall.now());
+    const { frame } = this;
+    if (frame === undefined) return {};
     const fields: Record<string, ReturnType<typeof toJson>> = {};
     for (const { name, value } of runbook.outputs) {
       try {
-        fields[name] = toJson(value.evaluate(scope) as Value);
+        fields[name] = toJson(value.evaluate(new StepScope(frame, this.context.wall.now())) as Value);
       } catch {
         // A run that stopped early may lack values that its outputs name.
         fields[name] = null;

@@ -723,7 +723,8 @@ describe('evaluation', () => {
     ['range(10001)', 'range has at most 10000 items, asked for 10001'],
     ['range(1000).map(a, range(1000).map(b, a * b).sum()).sum()', '100000'],
     ['inputs.for * 100000000000000000000', 'duration'],
-    ['now + inputs.for * 20000000', 'time'],
+    ['now + inputs.for * 20000000', 'the duration is too long'],
+    ['now + days(36525) + days(36525) + days(36525)', 'the time is too far away'],
   ])('%s', (text, message) => {
     expect(failure(text)).toContain(message);
   });

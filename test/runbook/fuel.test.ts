@@ -98,6 +98,18 @@ describe('a value is bounded', () => {
     }
   });
 
+  it('a duration by a hundred years, written or computed: what tells when a longer one ends would find no date', () => {
+    expect(evaluate('days(36525)')).toEqual(evaluate('days(18262) + days(18263)'));
+    for (const long of [
+      'days(36526)',
+      'days(100000000)',
+      '-days(36525) * 2',
+      'days(36525) + seconds(1)',
+      'days(1) / 0.00001',
+    ])
+      expect(() => evaluate(long), long).toThrow('the duration is too long');
+  });
+
   it('by 64 levels', () => {
     const nested = (levels: number): Value => (levels === 0 ? new Decimal(1) : [nested(levels - 1)]);
     const { expr } = compile('a', 'any', { ...ENV, roots: MORE });

@@ -15,7 +15,7 @@ import { FORBIDDEN_KEYS, type Node } from '../document/nodes.ts';
 import { describeNonMember, isMarket } from '../functions/term.ts';
 import { getElementWord } from '../functions/type-words.ts';
 import { formatType } from '../functions/typing.ts';
-import { Duration, Time, type Value, type ValueType } from '../values.ts';
+import { Duration, LONGEST_DURATION_MS, Time, type Value, type ValueType } from '../values.ts';
 
 /** The value of a text, or the reason why it has none. */
 export type Reading<T extends Value = Value> =
@@ -102,8 +102,8 @@ export function readDuration(text: string): Reading<Duration> {
   } else if (ISO_DURATION.test(text)) {
     ms = loadLuxon().Duration.fromISO(text).toMillis();
   } else return refusal;
-  // A duration of centuries is a typing mistake; the bound also keeps sums of times exact.
-  return Number.isSafeInteger(ms) && ms <= 36_525 * 86_400_000 ? { value: new Duration(ms) } : refusal;
+  // Centuries are a typing mistake; the bound also keeps sums of times exact.
+  return Number.isSafeInteger(ms) && ms <= LONGEST_DURATION_MS ? { value: new Duration(ms) } : refusal;
 }
 
 /** Suggests the spelling of a duration such as `10 min`, `1.5h`, `2 Hours`, or a number without a unit. */

@@ -9,6 +9,7 @@ import {
   durationText,
   EvaluationFailure,
   formatTime,
+  LONGEST_DURATION_MS,
   type RecordValue,
   type Scope,
   Time,
@@ -138,7 +139,7 @@ export function computeRemainder(left: Decimal, right: Decimal, text: string): D
 /** A duration in whole milliseconds, rounded to the nearest. */
 export function toDuration(ms: Decimal | number, text: string): Duration {
   const whole = typeof ms === 'number' ? Math.round(ms) : Number(ms.toFixed(0));
-  if (!Number.isSafeInteger(whole)) throw new EvaluationFailure('the duration is too long', text);
+  if (!(Math.abs(whole) <= LONGEST_DURATION_MS)) throw new EvaluationFailure('the duration is too long', text);
   return new Duration(whole === 0 ? 0 : whole);
 }
 
