@@ -509,6 +509,16 @@ describe('while it is unknown what became of its market order', () => {
     expect([played.report.outcome, isFlat(played), played.report.residual]).toEqual(['succeeded', true, []]);
   });
 
+  it('uses up none of the orders of a minute with those of which no byte leaves: the position is not bare for longer', async () => {
+    const faults: FaultRule[] = [fail('2-8', 'refused')];
+    const [free, bound] = await Promise.all(
+      [{}, { maxOrdersPerMinute: 5 }].map((limits) => play(LONG + STOP + CLOSE, { limits, config: { faults } })),
+    );
+    const closedAt = (played?: Performance) =>
+      played?.entries.findLast(({ type, data }) => type === 'order.moved' && data.to === 'closed')?.at;
+    expect([bound?.report.outcome, closedAt(bound)]).toEqual(['succeeded', closedAt(free)]);
+  });
+
   it('leaves the position under its stop where that happens again and again', async () => {
     const faults: FaultRule[] = [{ on: 'POST /orders', when: { type: 'market', call: '2+' }, ...ODD }];
     const played = await play(LONG + STOP + CLOSE, { config: { faults } });

@@ -664,6 +664,18 @@ describe('the window of a count', () => {
     expect(story.wait(1).asks({}, { maxOrdersPerMinute: 1 })).toBe('ok');
   });
 
+  it('has no order of which no byte left', () => {
+    const asks = (story: Story) => story.asks({}, { maxOrdersPerMinute: 1 });
+    expect(asks(new Story().rejected(1, {}, 'transport'))).toBe('ok');
+    expect(asks(new Story().rejected(1))).toBe('ORDER_RATE_EXCEEDED: orders=2, max=1');
+    expect(asks(new Story().placed(1).rejected(2, {}, 'transport'))).toBe('ORDER_RATE_EXCEEDED: orders=2, max=1');
+    // The attempt of an order that was answered is followed by one that was held back.
+    for (const attempts of [1, 2] as const)
+      expect(asks(new Story().deniedAgain(1, attempts))).toBe('ORDER_RATE_EXCEEDED: orders=2, max=1');
+    const unresolved = new Story().placed(1).amended(1, { price: '1' }, { kind: 'unresolved', failure: 'transport' });
+    expect(asks(unresolved)).toBe('ORDER_RATE_EXCEEDED: orders=3, max=1');
+  });
+
   it.each([60_000, 7_200_000, 86_400_000])('holds refusals as long as the throttle says: %i ms', (windowMs) => {
     const rules: LimitRules = { refusals: { max: 0, windowMs } };
     const story = new Story().rejected(1);

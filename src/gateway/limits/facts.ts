@@ -78,8 +78,8 @@ export class LimitFactsFold {
   private orderTimes: number[] = [];
   private refusals: number[] = [];
   private writes = 0;
-  /** Writes attempted and not settled, by call. */
-  private readonly leaving = new Set<string>();
+  /** When writes were attempted that are not settled, by call, epoch ms. */
+  private readonly leaving = new Map<string, number>();
   private account: { readonly record: AccountRecord; readonly at: number } | undefined;
   private lastReadAt: number | undefined;
   /**
@@ -352,7 +352,7 @@ export class LimitFactsFold {
   private applyAttempt(call: DataOf<'call.intended'> | undefined, at: number): void {
     if (call === undefined || !isRunbookWrite(call.endpoint)) return;
     this.writes += 1;
-    this.leaving.add(call.call);
+    this.leaving.set(call.call, at);
     const action = getAction(call.endpoint);
     if (action !== 'place' && action !== 'amend') return;
     this.orderTimes.push(at);
@@ -360,6 +360,16 @@ export class LimitFactsFold {
     const market = market_id ?? '';
     const last = this.lastPrices.get(market)?.price;
     this.sent.addAttempt(call, { market: this.getFeedPrice(market, at), last });
+  }
+
+  /** Takes out of the counts a write whose last attempt did not leave. */
+  private uncount({ call, endpoint }: DataOf<'call.intended'>): void {
+    const at = this.leaving.get(call);
+    if (at === undefined) return;
+    this.writes -= 1;
+    const action = getAction(endpoint);
+    const index = action === 'place' || action === 'amend' ? this.orderTimes.lastIndexOf(at) : -1;
+    if (index !== -1) this.orderTimes.splice(index, 1);
   }
 
   /** Learns a price from a short that rests: it is above the market, so its price bounds what another short would have brought. */
@@ -412,7 +422,7 @@ export class LimitFactsFold {
       data.kind === 'denied' ||
       (data.kind === 'rejected' &&
         (data.failure === 'transport' || (data.failure === 'unauthorized' && data.status === undefined)));
-    if (isUnsent && this.leaving.has(data.call)) this.writes -= 1;
+    if (isUnsent) this.uncount(call);
     if ((data.kind === 'rejected' && data.definite !== false) || data.kind === 'denied') this.sent.removeRefused(call);
     if (data.kind !== 'confirmed') return;
     if (call.endpoint.startsWith('GET ')) this.lastReadAt = at;
