@@ -740,6 +740,12 @@ describe('what others have closed after they ended the stop', () => {
     expect(alarms.includes('ClosedByOthers')).toBe(outcome === 'failed');
   });
 
+  it('keeps the rest from being closed by no limit of refusals: nobody refused anything', async () => {
+    const limits = { refusals: { max: 0, windowMs: 3_600_000 } };
+    const between = taken([fill('0.04', 'short')], CANCELED);
+    expect(listExits(await play(GUARDED, { between, limits }))).toEqual(['0.06']);
+  });
+
   it.each([
     ['by a run that trades its own position', 'market', `rb${'a'.repeat(20)}`, ['0.1'], 'succeeded'],
     ['by the stop of another run', 'stop_loss', `rb${'a'.repeat(20)}`, [], 'failed'],

@@ -751,8 +751,16 @@ describe('the window of a count', () => {
   it('holds contradictions of the venue too, but no request that failed on its way', () => {
     const rules: LimitRules = { refusals: { max: 0, windowMs: 60_000 } };
     expect(new Story().alarmed(1).asks({}, rules)).toContain('REFUSALS_EXCEEDED');
-    expect(new Story().alarmed(1, 'UnseenAtEnd').asks({}, rules)).toBe('ok');
     expect(new Story().rejected(1, {}, 'transport').asks({}, rules)).toBe('ok');
+    const notes = [
+      'SelfMatchPossible',
+      'UnseenAtEnd',
+      'StopKept',
+      'StopNotTightened',
+      'StopNotPutBack',
+      'ClosedByOthers',
+    ] as const;
+    for (const note of notes) expect([note, new Story().alarmed(1, note).asks({}, rules)]).toEqual([note, 'ok']);
   });
 });
 

@@ -28,8 +28,6 @@ import { SentNotional } from './notional.ts';
 import { OwnOrders } from './own-orders.ts';
 import { type BeyondPlan, findBeyondPlan } from './plan-bounds.ts';
 
-/** Alarms that say what the run did or could not see, not that the venue contradicts it. */
-const CONTRADICTS_NOTHING: ReadonlySet<string> = new Set(['SelfMatchPossible', 'UnseenAtEnd']);
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have (venue/profile/settings.ts). */
@@ -39,6 +37,19 @@ const REFUSALS_KEPT_MS = 30 * 86_400_000;
 const FRESH_PRICE_MS = 10_000;
 /** How long a reading of the price feed measures orders, ms: as long as an order may wait for its tokens. */
 const USABLE_PRICE_MS = 60_000;
+
+/**
+ * Alarms that tell what the run has decided or could not see, or others have closed: the venue refused and contradicted nothing, and none of them may
+ * deny the next order of an exit. What the venue refused before one of them counts already.
+ */
+const NOTES: ReadonlySet<string> = new Set([
+  'SelfMatchPossible',
+  'UnseenAtEnd',
+  'StopKept',
+  'StopNotTightened',
+  'StopNotPutBack',
+  'ClosedByOthers',
+]);
 
 interface OpenQuery {
   readonly p_limit?: number;
@@ -142,8 +153,7 @@ export class LimitFactsFold {
         this.applyMove(entry.data, entry.at);
         return;
       case 'order.alarmed':
-        // That an order was let out, or not seen, contradicts nothing, and must not deny the next one of its exit.
-        if (!CONTRADICTS_NOTHING.has(entry.data.alarm)) this.refusals.push(entry.at);
+        if (!NOTES.has(entry.data.alarm)) this.refusals.push(entry.at);
         return;
       case 'feed.read':
         this.applyFeed(entry.data);
