@@ -7,12 +7,9 @@ import type { DataOf } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { getAction } from '../../venue/catalogue.ts';
 import { type Measure, measurePrice, type WriteTerms } from '../../venue/limits/check.ts';
-import { isPositionStop } from '../../venue/order/context.ts';
+import { isPositionStop, showsPrice } from '../../venue/order/context.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { countsAsSent } from '../../venue/order/states.ts';
-
-/** Order types whose record shows the price in force. */
-const PRICED: ReadonlySet<string> = new Set(['limit', 'stop_limit']);
 
 /** Prices of a market when an order is measured: a recent reading of the price feed, and the last price seen. */
 export interface MarketPrices {
@@ -101,8 +98,7 @@ export class SentNotional {
       atLeast ||= measure?.atLeast === true && last === undefined;
       most = Decimal.max(most, decimal(nothing ? filled : size).times(decimal(price)));
     }
-    // The price that the venue shows for a market or stop_market order means nothing.
-    const inForce = !nothing && PRICED.has(intent.type) ? context.price : undefined;
+    const inForce = !nothing && showsPrice(intent) ? context.price : undefined;
     if (inForce !== undefined) most = Decimal.max(most, decimal(context.size).times(decimal(inForce)));
     return { value: most, atLeast };
   }

@@ -6,7 +6,7 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { ApprovedBounds } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { getAction } from '../../venue/catalogue.ts';
-import { isPositionStop } from '../../venue/order/context.ts';
+import { isPositionStop, showsPrice } from '../../venue/order/context.ts';
 import { countsAsSent } from '../../venue/order/states.ts';
 import type { OrderTerms, VenueCall } from '../../venue/port.ts';
 
@@ -114,7 +114,8 @@ function findTerms(
 
 /** By the order's own price, as a plan counts (interface.md, JSON), with the terms in force where it was amended. */
 function computeLargest({ intent, snapshot: { context } }: TrackedOrder): Decimal {
-  const amended = { ...intent, size: context.size, price: context.price ?? intent.price ?? intent.trigger ?? '0' };
+  const shown = showsPrice(intent) ? context.price : undefined;
+  const amended = { ...intent, size: context.size, price: shown ?? intent.price ?? intent.trigger ?? '0' };
   return Decimal.max(computeNotional(intent), computeNotional(amended));
 }
 

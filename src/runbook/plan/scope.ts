@@ -6,6 +6,7 @@
 import { Decimal } from '../../base/decimal.ts';
 import type { EndpointName } from '../../venue/catalogue.ts';
 import type { LimitRules } from '../../venue/limits/check.ts';
+import { showsPrice } from '../../venue/order/context.ts';
 import type { OrderDraft } from '../../venue/order/requests.ts';
 import { ACCOUNT_POSITION, type MarketRules } from '../../venue/port.ts';
 import type { CheckedRunbook } from '../checked.ts';
@@ -392,9 +393,10 @@ export function makePlannedOrder(
     },
   };
   const terms = amended ? asPlaced : { certain: true };
+  const isPriced = showsPrice(draft);
   const record = makeLazyRecord([
     ...OF_VENUE.map((name) => [name, unknown(name)] as const),
-    ['price', amount('price', draft.price, terms)],
+    ['price', amount('price', draft.price, isPriced ? terms : filled)],
     // The venue reports what remains to be filled.
     ['size', amount('size', draft.size, asPlaced)],
     ['initial_size', amount('initial_size', draft.size, terms)],
@@ -411,7 +413,7 @@ export function makePlannedOrder(
 }
 
 /** What an order fills at most, and at which prices. */
-function boundOrder({ size, price, side }: OrderDraft<Unknown>): Readonly<Record<string, Interval>> {
+function boundOrder({ size, price, side, type }: OrderDraft<Unknown>): Readonly<Record<string, Interval>> {
   const zero = new Decimal(0);
   const most = boundTerm(size);
   const part = { min: zero, max: Decimal.max(zero, most.max) };
@@ -427,7 +429,7 @@ function boundOrder({ size, price, side }: OrderDraft<Unknown>): Readonly<Record
     filled: part,
     total_filled_size: part,
     remaining: part,
-    price: worst,
+    price: showsPrice({ type }) ? worst : ANY,
     avg_price: paid,
   };
 }

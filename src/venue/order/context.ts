@@ -280,6 +280,11 @@ export interface OrderOptions {
   readonly shownSize?: 'fraction' | 'base';
 }
 
+/** Whether the price that a record shows is the order's own: what a venue shows of an order that takes any price means nothing. */
+export function showsPrice({ type }: { readonly type: string }): boolean {
+  return type !== 'market' && type !== 'stop_market';
+}
+
 /** Whether the size is a fraction of the position: such an order can only reduce, and its size must not be added to base sizes. */
 export function isPositionStop(terms: { readonly type: string }): boolean {
   return terms.type === 'stop_loss' || terms.type === 'take_profit';
