@@ -283,6 +283,15 @@ describe('the position', () => {
     expect(story.asks({ size: '2.1' }, rules)).toBe('POSITION_EXCEEDS_MAX: position=12.1, max=12');
   });
 
+  it('counts a stop that waits by its trigger, whatever price its record shows', () => {
+    const stop = { type: 'stop_market', size: '10', price: '100', trigger: '100' } as const;
+    const rules: LimitRules = { maxMarketNotional: '1050' };
+    for (const price of ['0', '1', '100'])
+      expect(new Story().placed(1, stop).shown(1, 'open', { price }).asks({ price: '100', size: '1' }, rules)).toBe(
+        'NOTIONAL_EXCEEDS_MAX_PER_MARKET: notional=100, held=1000, max=1050',
+      );
+  });
+
   it('counts a position stop that closed by its record alone', () => {
     const stop = { ...SHORT, type: 'stop_loss', size: '1', trigger: '90' } as const;
     const story = new Story()

@@ -9,6 +9,7 @@ import { makePrintable } from '../../base/printable.ts';
 import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
 import type { Baseline, LedgerParts, ListedFills, RunLedger } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
+import { showsPrice } from '../../venue/order/context.ts';
 import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
@@ -302,7 +303,8 @@ function describeOpen(record: OrderRecord): WorkingOrder {
   const closes = type === 'stop_loss' || type === 'take_profit';
   const unfilled = computeShortfall(record.initial_size, record.total_filled_size);
   const names = { clientOrderId: given === '' ? id : given, orderId: id };
-  const terms = { market, side, type, size: record.initial_size, ...(isZeroDecimal(price) ? {} : { price }) };
+  const isPriced = showsPrice({ type }) && !isZeroDecimal(price);
+  const terms = { market, side, type, size: record.initial_size, ...(isPriced ? { price } : {}) };
   return { ...names, ...terms, ...(closes ? CLOSES : { worstRemaining: pickLarger(size, unfilled) }) };
 }
 /** It closes at most the position. */

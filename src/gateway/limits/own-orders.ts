@@ -6,7 +6,7 @@ import { Decimal, type DecimalString, formatDecimal } from '../../base/decimal.t
 import { flatRange, type OwnFilled, shiftRange, signSize, spanRange } from '../../journal/held-positions.ts';
 import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import type { WorkingOrder } from '../../venue/limits/check.ts';
-import { isPositionStop } from '../../venue/order/context.ts';
+import { isPositionStop, showsPrice } from '../../venue/order/context.ts';
 import { computeShortfall } from '../../venue/order/fills.ts';
 import { getExposure, isFilledUnseen } from '../../venue/order/life.ts';
 import { isInDoubt, isWorking } from '../../venue/order/states.ts';
@@ -180,7 +180,7 @@ export class OwnOrders {
       market: intent.market,
       side: intent.side,
       type: intent.type,
-      price: snapshot.context.price,
+      price: showsPrice(intent) ? snapshot.context.price : intent.price,
       trigger: intent.trigger,
       timeInForce: intent.timeInForce,
       size: snapshot.context.size,
