@@ -667,6 +667,22 @@ describe('with a person who is asked (run --step)', () => {
   });
 });
 
+it('puts a stop_market back with its own price, not with the one that the venue shows', async () => {
+  const own = '  - place: {type: stop_market, market: BTC-USD, side: short, size: 0.1, trigger: 60000, price: 59000}\n';
+  const played = await play(`${LONG}${own}    allow: reduce\n${CLOSE}`, {
+    config: { faults: REFUSED },
+    between: (venue) => ({
+      async send(...sent: Parameters<Transport['send']>) {
+        const reply = await venue.send(...sent);
+        if (reply.kind !== 'answer' || sent[0].endpoint !== 'GET /orders') return reply;
+        return { ...reply, body: reply.body.replaceAll('"59000"', '"0"') };
+      },
+    }),
+  });
+  expect(listOrders(played)).toEqual(['market long closed', 'stop_market short canceled', 'stop_market short open']);
+  expect(played.books.orders.at(-1)?.price).toBe('59000');
+});
+
 describe('what others have closed after they ended the stop', () => {
   /** As from the second reading of the stop on: it is cancelled, and the position is traded by `fills` that no order of the run made. */
   const taken =

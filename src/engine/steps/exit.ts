@@ -10,7 +10,7 @@ import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
 import { countPutBack, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/exit.ts';
 import { HOLD_EVERY_MS } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
-import { isPositionStop } from '../../venue/order/context.ts';
+import { isPositionStop, showsPrice } from '../../venue/order/context.ts';
 import { isFilledUnseen } from '../../venue/order/life.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
@@ -152,7 +152,7 @@ export class MarketExit {
       const { clientOrderId, ...placed } = stop.own.intent;
       const { price, size: inForce } = stop.own.snapshot.context;
       // An amend may have changed it since it was placed.
-      const terms = price === undefined || placed.price === undefined ? placed : { ...placed, price };
+      const terms = price === undefined || !showsPrice(placed) ? placed : { ...placed, price };
       const isFraction = isPositionStop(terms);
       const size = Decimal.min(decimal(isFraction ? placed.size : inForce), uncovered);
       const again: Terms = isFraction ? terms : { ...terms, size: this.formatLots(size), allow: 'reduce' };
