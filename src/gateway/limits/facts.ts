@@ -39,8 +39,8 @@ const FRESH_PRICE_MS = 10_000;
 const USABLE_PRICE_MS = 60_000;
 
 /**
- * Alarms that tell what the run has decided or could not see, or others have closed: the venue refused and contradicted nothing, and none of them may
- * deny the next order of an exit. What the venue refused before one of them counts already.
+ * Alarms that tell what the run has decided or could not see, or others have closed: the venue refused and contradicted nothing, and
+ * none of them may deny the next order of an exit. What the venue refused before one of them counts already.
  */
 const NOTES: ReadonlySet<string> = new Set([
   'SelfMatchPossible',
