@@ -54,6 +54,38 @@ describe.concurrent('before the first order of a process', () => {
     }));
 
   it.each([
+    ['one that only read', (_: MockVenue) => READING],
+    [
+      'one that placed nothing, as the venue did not show its orders',
+      (venue: MockVenue) => {
+        venue.rules.push(({ query }) =>
+          query.includes('ASC') ? { status: 400, body: envelope([], 'NO') } : undefined,
+        );
+        return LIMIT;
+      },
+    ],
+  ])('a run since an older folder was put in its place answers for no order: %s', (_what, prepare) =>
+    scene({}, async ({ venue, live, run, write, path }) => {
+      const folder = join(path, '.runbook');
+      expect((await live()).exit).toBe(0);
+      const newest = Date.now();
+      cpSync(folder, join(path, 'before'), { recursive: true });
+      expect((await live()).exit).toBe(0);
+      rmSync(folder, { recursive: true });
+      renameSync(join(path, 'before'), folder);
+      // Placed as long before the next run as its own entries would hide it.
+      Object.assign(venue.orders[1] ?? {}, { timestamp: (newest - 60_000) * 1000 });
+      write('one.yaml', prepare(venue));
+      await live();
+      venue.rules.length = 0;
+      write('one.yaml', LIMIT);
+      expect([(await live()).exit, venue.placed.length]).toEqual([3, 2]);
+      expect((await run(['account', 'adopt', '--profile', 'p.yaml', '--by', 'ada'])).exit).toBe(0);
+      expect([(await live()).exit, venue.placed.length]).toEqual([0, 3]);
+    }),
+  );
+
+  it.each([
     ['another store', undefined],
     ['a copy of the store from before', 'runbook.db'],
   ])('%s of the same state folder is refused: what the newest one has is not in its ledger', (_what, copied) =>

@@ -8,7 +8,7 @@ import { pause } from '../../base/clock.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ActType, AdoptedOrder } from '../../journal/account/acts.ts';
-import { type JournalReader, type RunRow, StoreAway, StoreError } from '../../journal/store.ts';
+import { ignoreStore, type JournalReader, type RunRow, StoreAway, StoreError } from '../../journal/store.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
 import { makeNewestOrderParams } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
@@ -27,6 +27,11 @@ const MOST_PAGES = 10;
 const MOST_RUNS = 1_000;
 const PAGE_ENTRIES = 2_000;
 const SHOWN = 5;
+/**
+ * Row of the account: until when its journal is known to have every order of the venue, epoch ms. It is there from before a process
+ * journals anything until the venue agrees: what a run writes that was not compared must not hide what it was to be compared with.
+ */
+const COMPARED = 'compared';
 
 /** `unknown`: the orders that no journal knows; `unread`: why it is not known whether there are any. */
 export type Comparison =
@@ -59,7 +64,7 @@ export class VenueComparison {
 
   /** Call it before this process journals a run of the account: what it journals itself must not count. Rejects with a StoreError. */
   async begin(): Promise<void> {
-    this.since ??= findNewestEntry(this.account);
+    this.since ??= keepSince(this.account);
     try {
       await this.since;
     } catch (error) {
@@ -84,8 +89,7 @@ export class VenueComparison {
     await this.begin();
     const { account } = this;
     const adoptions = await findActs(account, 'orders.adopted');
-    const newest = Math.max(await (this.since ?? 0), ...adoptions.map(({ at }) => at));
-    const since = newest === 0 ? account.clock.now() - WITHOUT_JOURNAL_MS : newest - MARGIN_MS;
+    const since = Math.max(await (this.since ?? 0), ...adoptions.map(({ at }) => at)) - MARGIN_MS;
     const listed = await listOrders(account, since);
     if ('why' in listed) return { kind: 'unread', why: listed.why };
     const { rows: records, cut } = listed;
@@ -95,7 +99,11 @@ export class VenueComparison {
     await dropKnown(wanted, account.store, account);
     if (wanted.size > 0) await account.readArchives((reader) => dropKnown(wanted, reader, account));
     this.agrees = wanted.size === 0 && cut === undefined;
-    if (this.agrees) return { kind: 'agrees' };
+    if (this.agrees) {
+      // A row that stays has the next process list more than it must.
+      await account.store.changeAccountRows(account.key, () => [{ name: COMPARED, text: '' }]).catch(ignoreStore);
+      return { kind: 'agrees' };
+    }
     const orders = [...wanted.values()];
     return { kind: 'unknown', orders, since, ...(cut === undefined ? {} : { cut }) };
   }
@@ -159,12 +167,29 @@ export function formatOrder({ id, clientOrderId, market, side, size, status }: A
   return makePrintable(text, 200);
 }
 
-/** The time of the newest entry of a live run of the account; 0 where there is none. */
-async function findNewestEntry({ store, profile }: ComparedAccount): Promise<number> {
+/** Gives since when the orders are to be compared, epoch ms, and keeps it until they were. Rejects with a StoreError. */
+async function keepSince(account: ComparedAccount): Promise<number> {
+  const newest = await findNewestEntry(account);
+  let since = newest;
+  await account.store.changeAccountRows(account.key, (rows) => {
+    const kept = Number(rows.find(({ name }) => name === COMPARED)?.text ?? Number.NaN);
+    since = Number.isNaN(kept) ? newest : Math.min(kept, newest);
+    return since === kept ? [] : [{ name: COMPARED, text: String(since) }];
+  });
+  return since;
+}
+
+/** The time of the newest entry of a live run of the account; a day ago where there is none. */
+async function findNewestEntry({ store, profile, clock }: ComparedAccount): Promise<number> {
   const rows = await listRuns(store, profile.account);
+  const now = clock.now();
   let newest = 0;
-  for (const { run, endedAt } of rows) newest = Math.max(newest, endedAt ?? (await store.last(run))?.at ?? 0);
-  return newest;
+  for (const { run, endedAt } of rows) {
+    const at = endedAt ?? (await store.last(run))?.at ?? 0;
+    // One of the future is of a clock that was wrong: no order is newer.
+    if (at <= now) newest = Math.max(newest, at);
+  }
+  return newest === 0 ? now - WITHOUT_JOURNAL_MS : newest;
 }
 
 /** The live runs, of an account or of all, that may have the newest entries. */
