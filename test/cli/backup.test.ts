@@ -1,5 +1,5 @@
 /** Backups of a store that is in use, and their restores, as processes against the simulated venue. */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
 import { environmentOf } from '../../src/app/environment.ts';
@@ -242,6 +242,54 @@ describe('a store that was restored', () => {
     // What was there is kept, with its anchors.
     const kept = readdirSync(to).find((name) => name.startsWith('anchors.before-')) ?? '';
     expect(readFileSync(join(to, kept), 'utf8')).toBe('of the store before\n');
+  });
+});
+
+describe('a log that is left of a store whose file was removed', () => {
+  async function writeLog(path: string): Promise<void> {
+    const store = await openSqliteScheduleStore(join(path, 'runbook.db'));
+    await store.engage('main', 1, ['lost'], 1000);
+    cpSync(join(path, 'runbook.db-wal'), join(path, 'left-wal'));
+    await store.close();
+    rmSync(join(path, 'runbook.db'));
+    renameSync(join(path, 'left-wal'), join(path, 'runbook.db-wal'));
+  }
+
+  async function makeBackup(path: string): Promise<string> {
+    const file = join(path, 'runbook.db');
+    await (await openSqliteStore(file)).close();
+    const schedules = await openSqliteScheduleStore(file);
+    await schedules.engage('main', 1, ['kept'], 1000);
+    await schedules.close();
+    await backUpStore(file, join(path, 'one.backup'), 2000);
+    return join(path, 'one.backup');
+  }
+
+  it('is not read into the restored store, and is kept', async () => {
+    const [from, to] = [folder().path, folder().path];
+    const backup = await makeBackup(from);
+    await writeLog(to);
+    await restoreStore({
+      backup,
+      place: { kind: 'sqlite', file: join(to, 'runbook.db') },
+      who: { name: 'ada', how: 'claimed', user: 'ada', host: 'here' },
+      nowMs: Date.UTC(2026, 0, 6),
+      environment: environmentOf({ HOME: to }),
+    });
+    expect(await readOccurrences(join(to, 'runbook.db'))).toMatchObject([{ verdict: 'missed', why: 'restored' }]);
+    const journal = await openSqliteAccountJournal(join(to, 'runbook.db'));
+    expect(await journal.find('main', ['store.restored'])).toHaveLength(1);
+    await journal.close();
+    expect(readdirSync(to)).toContain('runbook.before-20260106T000000000Z.db-wal');
+  });
+
+  it('is not read into a new backup of its name', async () => {
+    const { path } = folder();
+    const backup = await makeBackup(path);
+    renameSync(backup, join(path, 'two.backup'));
+    writeFileSync(`${backup}-wal`, 'of a backup that was opened');
+    await expect(backUpStore(join(path, 'runbook.db'), backup, 3000)).rejects.toMatchObject({ exit: 1 });
+    expect(readFileSync(`${backup}-wal`, 'utf8')).toBe('of a backup that was opened');
   });
 });
 

@@ -26,7 +26,9 @@ export interface Backup {
 /** Backs up the store in `from` into `to`, which must not exist. Throws a UserError (exit 1) with the reason; then there is no file. */
 export async function backUpStore(from: string, to: string, nowMs: number): Promise<Backup> {
   const file = resolve(to);
-  if (existsSync(file)) throw makeFailure(`${makePrintable(to, 300)} exists already; it was not changed`);
+  // SQLite would read the log of an older backup into the new one.
+  for (const name of [to, `${to}-wal`, `${to}-journal`])
+    if (existsSync(resolve(name))) throw makeFailure(`${makePrintable(name, 300)} exists already; it was not changed`);
   if (!existsSync(from)) throw makeFailure(`there is no store ${makePrintable(from, 300)}; nothing was backed up`);
   const part = `${file}.${process.pid}.part`;
   try {

@@ -103,8 +103,10 @@ async function replaceStore(part: string, { opened, counted }: VerifiedCopy, req
     await leases.requireHeld();
     await leases.whileNobodyActs(join(folder, SHARED), async () => {
       isBegun = true;
-      if (kept === undefined) putInPlace(part, file);
-      else await overwriteDatabase(part, file);
+      if (kept === undefined) {
+        putLogAside(file, join(folder, `runbook.before-${stamp}.db`));
+        putInPlace(part, file);
+      } else await overwriteDatabase(part, file);
     });
     // Behind the store: anchors that are newer than it are forgiven by the restore in its journal, older ones find nothing missing.
     const known = join(folder, ANCHORS);
@@ -119,6 +121,12 @@ async function replaceStore(part: string, { opened, counted }: VerifiedCopy, req
     await leases.release();
     await shared.close();
   }
+}
+
+/** Keeps what a removed file of a store has left, under another name: SQLite reads a log into whatever file has its name. */
+function putLogAside(file: string, kept: string): void {
+  for (const suffix of ['-wal', '-shm', '-journal'])
+    if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${kept}${suffix}`);
 }
 
 /** The folder, or the nearest one above it that exists. */
