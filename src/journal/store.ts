@@ -41,6 +41,9 @@ export interface AccountRow {
   readonly text: string;
 }
 
+/** Name of the row that only the key of a venue's id has: under which key the store has that account. */
+export const KNOWN_AS = 'known as';
+
 /** The rows to write, of those that are kept; one with an empty text is removed. */
 export type AccountRowChange = (kept: readonly AccountRow[]) => readonly AccountRow[];
 

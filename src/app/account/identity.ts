@@ -8,7 +8,7 @@ import { readEntry } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
 import { type HeldLease, takeLease } from '../../journal/shared/lease.ts';
 import type { LeaseAnswer, Leases } from '../../journal/shared/shared.ts';
-import { type AccountRow, type StoredEntry, StoreError } from '../../journal/store.ts';
+import { type AccountRow, KNOWN_AS, type StoredEntry, StoreError } from '../../journal/store.ts';
 import { canonicalizeAccountKey, canonicalizeBaseUrl, composeAccountKey } from '../../venue/profile/base-url.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { openMachineGuard } from '../stores/location.ts';
@@ -125,9 +125,6 @@ export async function takeAccountLease(
     throw error;
   }
 }
-
-/** Row of the account's id: the key under which the store has it. */
-const KNOWN_AS = 'known as';
 
 /**
  * An account has one name in a store, the one of its first start. Under a second one its ledger would begin anew, so that twice what the

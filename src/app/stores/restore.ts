@@ -14,7 +14,7 @@ import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
 import { makeDecidedAct, type ScheduleStore } from '../../journal/schedule/store.ts';
 import type { Shared } from '../../journal/shared/shared.ts';
 import { copyDatabase, type Database, holdFile, overwriteDatabase } from '../../journal/sql/sqlite.ts';
-import { type JournalStore, type RunFilter, StoreAway, StoreError } from '../../journal/store.ts';
+import { type JournalStore, KNOWN_AS, type RunFilter, StoreAway, StoreError } from '../../journal/store.ts';
 import { liftShared, makeRestored, type OpenedBackup, readBackup, readShared } from '../../journal/stores/backup.ts';
 import { openRestoredDatabase } from '../../journal/stores/restored-database.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
@@ -152,9 +152,9 @@ async function prepare(
   copy: Database,
   { opened, request: { place, who, nowMs }, kept, leases }: RestoreParts,
 ): Promise<Omit<Restored, 'runs' | 'entries'>> {
-  const { accounts, epoch } = await takeAccounts(join(dirname(place.file), SHARED), opened, leases);
+  const { keys, epoch } = await takeAccounts(join(dirname(place.file), SHARED), opened, leases);
   const times = { backupAt: opened.at, restoredAt: nowMs };
-  const { unfinished, runs } = await listResumable(await openSqliteStore(copy.file));
+  const { unfinished, runs, accounts } = await readRestored(await openSqliteStore(copy.file), keys);
   const data = { ...times, epoch, runs, who, ...(kept === undefined ? {} : { kept: basename(kept) }) };
   await recordRestore(await openSqliteAccountJournal(copy.file), accounts, data);
   makeRestored(copy, nowMs);
@@ -166,13 +166,13 @@ async function prepare(
 async function takeAccounts(sharedFile: string, opened: OpenedBackup, held: RestoreLeases) {
   const { leases } = await readShared(sharedFile);
   const epoch = Math.max(opened.epoch, ...leases.map((lease) => Number(lease['epoch']))) + 1;
-  const accounts = [...new Set([...opened.accounts, ...leases.map(({ account }) => String(account))])].sort();
+  const keys = [...new Set([...opened.accounts, ...leases.map(({ account }) => String(account))])].sort();
   // Refused before anything is changed where a process holds one; only free ones are lifted.
-  await held.take(accounts);
+  await held.take(keys);
   await held.release();
-  await liftShared(sharedFile, accounts, epoch, opened.kills);
-  await held.take(accounts);
-  return { accounts, epoch };
+  await liftShared(sharedFile, keys, epoch, opened.kills);
+  await held.take(keys);
+  return { keys, epoch };
 }
 
 async function recordRestore(
@@ -216,20 +216,20 @@ export async function markRestored({
   const access = accessStore(place, environment);
   try {
     const counted = await verifyJournal(await access.openJournal(), []);
-    const { unfinished, runs } = await listResumable(await access.openJournal());
     const database = await openRestoredDatabase(accessDatabase(place, environment));
     const shared = await access.openShared();
     const leases = new RestoreLeases(shared);
     try {
-      const { accounts, newestAt: backupAt } = database;
-      if (accounts.length === 0)
+      const { accounts: keys, newestAt: backupAt } = database;
+      if (keys.length === 0)
         throw makeFailure(`${describePlace(place)} has no account: put its dump back first; nothing was restored`);
       // Nothing shows which epochs the lost processes had: leases were not taken as often as once a second.
       const epoch = Math.max(database.epoch + 1, Math.floor(nowMs / 1000));
-      await leases.take(accounts);
+      await leases.take(keys);
+      const { unfinished, runs, accounts } = await readRestored(await access.openJournal(), keys);
       const data = { backupAt, restoredAt: nowMs, epoch, runs, who };
       await recordRestore(await access.openAccountJournal(), accounts, data);
-      await database.settle(accounts, epoch, nowMs);
+      await database.settle(keys, epoch, nowMs);
       await recordDecided(await access.openScheduleStore(), await access.openAccountJournal(), nowMs);
       return { ...counted, backupAt, restoredAt: nowMs, accounts, epoch, kept: undefined, unfinished };
     } finally {
@@ -242,15 +242,24 @@ export async function markRestored({
   }
 }
 
-/** The live runs that had not ended, and with those that halted, all that may be resumed. */
-async function listResumable(
-  store: JournalStore,
-): Promise<{ readonly unfinished: readonly string[]; readonly runs: readonly string[] }> {
+interface RestoredParts {
+  readonly unfinished: readonly string[];
+  /** Those that had not ended, and those that halted: all that may be resumed. */
+  readonly runs: readonly string[];
+  /** Of the keys of leases, those of accounts. */
+  readonly accounts: readonly string[];
+}
+
+/** Reads the live runs that may go on, and which of the leases' keys are accounts; closes the store. */
+async function readRestored(store: JournalStore, keys: readonly string[]): Promise<RestoredParts> {
   try {
     const list = async (filter: RunFilter) =>
       (await store.runs(filter)).flatMap(({ run, mode }) => (mode === 'live' ? [run] : []));
     const unfinished = await list({ unfinished: true });
-    return { unfinished, runs: [...unfinished, ...(await list({ outcome: 'halted' }))] };
+    const accounts: string[] = [];
+    for (const key of keys)
+      if (!(await store.accountRows(key)).some(({ name }) => name === KNOWN_AS)) accounts.push(key);
+    return { unfinished, runs: [...unfinished, ...(await list({ outcome: 'halted' }))], accounts };
   } finally {
     await store.close();
   }
