@@ -25,8 +25,9 @@ export function findAccountPosition(
   ledger: AccountLedger,
   gates: Iterable<LimitFactsFold>,
   market: string,
+  now: number,
 ): Decimal | undefined {
-  if (ledger.findUnknown([market]) !== undefined) return undefined;
+  if (ledger.findUnknown([market], now) !== undefined) return undefined;
   const held = ledger.listFilled([...gates]).get(market)?.range;
   if (!ledger.isProven(market)) return undefined;
   if (held === undefined) return ledger.book.position(market).size;

@@ -24,6 +24,7 @@ import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
 import { fill, terms } from '../venue/order-samples.ts';
 
 const START = Date.UTC(2026, 0, 5, 8);
+const LATER = START + 3_600_000;
 const NOTHING: LedgerParts = { runs: [], baselines: [], listed: [], gone: {} };
 const value = (type: string) => ({ kind: 'value', type, optional: false }) as never;
 const POSITIONS = {
@@ -91,7 +92,7 @@ describe('declared positions', () => {
     const ledger = await lodge();
     expect(await clock.runUntil(settleLedger(host(ledger)))).toBeUndefined();
     expect(asked()).toEqual(['GET /positions 10']);
-    expect(String(findAccountPosition(ledger, [], 'BTC-USD'))).toBe('-0.3');
+    expect(String(findAccountPosition(ledger, [], 'BTC-USD', LATER))).toBe('-0.3');
     expect(String((await lodge()).book.position('BTC-USD').size)).toBe('-0.3');
     expect(await clock.runUntil(compareWithVenue(host(ledger)))).toMatchObject({ moved: [] });
     const rows = await account.store.accountRows('venue main');
@@ -102,10 +103,10 @@ describe('declared positions', () => {
     const { clock, host } = open();
     const unknown = { why: 'the journal of a', since: 0, until: Number.POSITIVE_INFINITY };
     const ledger = new AccountLedger({ runs: [], baselines: [], listed: [], gone: {}, unknown });
-    expect(findAccountPosition(ledger, [], 'ETH-USD')).toBeUndefined();
+    expect(findAccountPosition(ledger, [], 'ETH-USD', LATER)).toBeUndefined();
     const { moved } = await clock.runUntil(compareWithVenue(host(ledger)));
     expect(moved).toEqual([{ market: 'BTC-USD', was: '0', size: '-0.3' }]);
-    expect(['BTC-USD', 'ETH-USD'].map((market) => String(findAccountPosition(ledger, [], market)))).toEqual([
+    expect(['BTC-USD', 'ETH-USD'].map((market) => String(findAccountPosition(ledger, [], market, LATER)))).toEqual([
       '-0.3',
       '0',
     ]);
@@ -133,7 +134,7 @@ describe('declared positions', () => {
       unknown: { why: 'the journal of a', since: 0, until: START },
     });
     expect(await trading.clock.runUntil(compareWithVenue(trading.host(fresh)))).toMatchObject({ moved: [] });
-    expect([String(fresh.book.position('BTC-USD').size), fresh.findUnknown(['BTC-USD'])]).toEqual([
+    expect([String(fresh.book.position('BTC-USD').size), fresh.findUnknown(['BTC-USD'], LATER)]).toEqual([
       '-0.2',
       'the journal of a',
     ]);
@@ -185,11 +186,11 @@ describe('declared positions', () => {
     });
     await clock.runUntil(settleLedger(host(ledger)));
     expect([String(ledger.book.position('BTC-USD').size), complaints.length]).toEqual(['-0.2', 1]);
-    expect(ledger.findUnknown(['BTC-USD'])).toContain('BTC-USD');
-    expect(findAccountPosition(ledger, [], 'BTC-USD')).toBeUndefined();
+    expect(ledger.findUnknown(['BTC-USD'], LATER)).toContain('BTC-USD');
+    expect(findAccountPosition(ledger, [], 'BTC-USD', LATER)).toBeUndefined();
     ledger.state({ market: 'BTC-USD', size: '0', at: START - 1_000 });
     await clock.runUntil(settleLedger(host(ledger)));
-    expect([ledger.findUnknown(['BTC-USD']), complaints.length]).toEqual([undefined, 1]);
+    expect([ledger.findUnknown(['BTC-USD'], LATER), complaints.length]).toEqual([undefined, 1]);
   });
 
   it.each(['ada', 'the venue'])('are not contradicted by what %s stated before the fills since then', async (by) => {
@@ -208,7 +209,7 @@ describe('declared positions', () => {
       baselines: [{ market: 'BTC-USD', size: '-0.2', by, at: START - 600_000 }],
     });
     expect(await clock.runUntil(settleLedger(host(ledger)))).toBeUndefined();
-    expect(String(findAccountPosition(ledger, [], 'BTC-USD'))).toBe('0');
+    expect(String(findAccountPosition(ledger, [], 'BTC-USD', LATER))).toBe('0');
   });
 
   it('count what they name in another way, and prove no market then that they leave out', async () => {
@@ -217,8 +218,8 @@ describe('declared positions', () => {
     const ledger = new AccountLedger(NOTHING);
     const { unread } = await clock.runUntil(compareWithVenue(host(ledger)));
     expect(unread).toContain('BTC-USD');
-    expect(ledger.findUnknown(['XBT-USD'])).toBe(unread);
-    expect(ledger.findUnknown(['BTC-USD'])).toBeUndefined();
+    expect(ledger.findUnknown(['XBT-USD'], LATER)).toBe(unread);
+    expect(ledger.findUnknown(['BTC-USD'], LATER)).toBeUndefined();
     expect(String(ledger.book.position('BTC-USD').size)).toBe('-0.3');
   });
 

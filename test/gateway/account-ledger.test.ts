@@ -363,6 +363,20 @@ describe('a limit of the account', () => {
     const released = lost();
     released.releasedAt = T0;
     expect(ask(released, {}, { maxDailyLoss: '42' })).toBe('ok');
+    // By a clock that was ahead: no loss would count until then.
+    released.releasedAt = T0 + HOUR;
+    expect(ask(released, {}, { maxDailyLoss: '42' })).toBe('DAILY_LOSS_REACHED');
+  });
+
+  it('takes no position for known that was stated by a clock that was ahead', () => {
+    const ahead = sumsOf({
+      runs: [ended('a', [['long', '3', '100']])],
+      listed: [{ market: MARKET, readAt: T0, fills: [] }],
+      baselines: [{ market: MARKET, size: '0', by: 'ada', at: T0 + HOUR }],
+    });
+    expect(ask(ahead, {}, { maxPosition: '3' })).toBe('POSITION_UNKNOWN');
+    expect(findAccountPosition(ahead, [], MARKET, T0 + 1000)).toBeUndefined();
+    expect(ask(ahead, {}, { maxPosition: '3' }, T0 + HOUR)).toBe('ok');
   });
 
   it('denies what adds where a journal cannot be read, and never what a proof shows to reduce', () => {
@@ -466,7 +480,7 @@ describe('what an expression reads of the account', () => {
       undefined,
     ],
   ])('%s', (_what, parts, held) => {
-    expect(findAccountPosition(sumsOf(parts), [], MARKET)?.toFixed()).toBe(held);
+    expect(findAccountPosition(sumsOf(parts), [], MARKET, T0 + 1000)?.toFixed()).toBe(held);
   });
 });
 

@@ -2,7 +2,7 @@
  * Loads the ledger of an account from its store. The row of each run says up to which entry of its journal it holds; a run whose
  * journal has gone on, or ends otherwise, is folded anew. Rows of runs that an archive took out of the store are kept.
  */
-import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
+import { AccountLedger, CLOCKS_DIFFER_MS } from '../../gateway/limits/account-ledger.ts';
 import {
   type Baseline,
   type LedgerParts,
@@ -151,10 +151,18 @@ function findVenue(first: StoredEntry): string | undefined {
   }
 }
 
-/** Keeps what a person states to be held. */
+/** Keeps what a person states to be held, in place of what a clock that was ahead has given a later time. */
 export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
   const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
-  await store.changeAccountRows(key, () => [{ name, text: JSON.stringify(baseline) }]);
+  await store.changeAccountRows(key, (rows) => [
+    ...rows.flatMap((row) => {
+      const { market, at } = readRows<Baseline>(nameRows([row]), BASELINE)[0] ?? {};
+      return market === baseline.market && at !== undefined && at > baseline.at + CLOCKS_DIFFER_MS
+        ? [{ name: row.name, text: '' }]
+        : [];
+    }),
+    { name, text: JSON.stringify(baseline) },
+  ]);
 }
 
 /** Counts what other processes have kept since the ledger was loaded: what people stated, and what the venue showed to their commands. */

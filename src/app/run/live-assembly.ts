@@ -184,7 +184,7 @@ export class LiveAssembly {
       declared,
       async (market) =>
         (await reconciliation.recount(market))
-          ? findAccountPosition(ledger, new Set([...gates, gate]), market)
+          ? findAccountPosition(ledger, new Set([...gates, gate]), market, clock.now())
           : undefined,
       () => clock.now(),
     );

@@ -13,6 +13,8 @@ import type { Baseline, LedgerOrder, LedgerParts, RunLedger } from './ledger-row
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+/** A time further ahead than this is of a clock that was wrong; those of machines differ by less. */
+export const CLOCKS_DIFFER_MS = 5_000;
 const ZERO = new Decimal(0);
 
 /** A run of this process, as far as the sums need it. */
@@ -89,16 +91,23 @@ export class AccountLedger {
     this.strays = open.filter((order) => !namesOf(order).some((name) => known.has(name)));
   }
 
-  /** Why what is held in one of the markets may not be what the sums say; undefined where it is proven. */
-  findUnknown(markets: readonly string[]): string | undefined {
+  /** Why what is held in one of the markets may not be what the sums say at `now`, epoch ms; undefined where it is proven. */
+  findUnknown(markets: readonly string[], now: number): string | undefined {
     for (const market of markets) {
-      const doubt = this.findDoubt(market);
+      const doubt = this.findDoubt(market) ?? this.findStatedAhead(market, now);
       if (doubt !== undefined) return doubt;
     }
     const { missing, stated, hasShown } = this;
     if (missing === undefined) return undefined;
     const isStated = markets.every((market) => (stated.get(market) ?? 0) > missing.until);
     return hasShown || isStated ? this.findUnlisted() : missing.why;
+  }
+
+  /** Until that time the sums count no fill: each seems to be in what was stated. */
+  private findStatedAhead(market: string, now: number): string | undefined {
+    const at = this.stated.get(market) ?? 0;
+    if (at <= now + CLOCKS_DIFFER_MS) return undefined;
+    return `the position of ${market} was stated as of ${new Date(at).toISOString()}, by a clock that was ahead; state it again, and restart what serves the account`;
   }
 
   /** Why orders may be open that no sum has; undefined where there are none. */
@@ -387,7 +396,8 @@ export class AccountLedger {
   }
 
   private findCountedSince(now: number): number {
-    return Math.max(findDay(now), this.releasedAt);
+    // Nothing would count until a release of a clock that was ahead.
+    return Math.max(findDay(now), this.releasedAt <= now + CLOCKS_DIFFER_MS ? this.releasedAt : 0);
   }
 
   /** Realised PnL less fees of the UTC day of `now`, quote currency; counted from the last release where that is later. */

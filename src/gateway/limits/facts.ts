@@ -333,6 +333,7 @@ export class LimitFactsFold {
       },
       unknownPositions: sums.findUnknown(
         rules.maxExposure === undefined ? [call.intent?.market ?? ''] : [...Object.keys(this.markets), ...known.keys()],
+        now,
       ),
       unknownOrders: sums.findUnlisted(),
       unknownLoss: sums.findUnknownPnl(now),
