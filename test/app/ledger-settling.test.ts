@@ -31,8 +31,12 @@ function share() {
   const store = new MemoryStore();
   const profile: Profile = { ...SIMULATED_PROFILE, account: 'main' };
   const open = async ({ fills = [], orders = [], open = [], first }: Shown) => {
+    const listedSince: number[] = [];
     const send: Transport['send'] = async ({ endpoint, params }) => {
-      if (endpoint === 'GET /fills') await first?.();
+      if (endpoint === 'GET /fills') {
+        await first?.();
+        listedSince.push(Number(params['start_time']?.text) / 1000);
+      }
       const status = params['status']?.text;
       const id = params['order_id']?.text;
       const page = orders.filter((order) => id === undefined || ('id' in order && order.id === id)).slice(0, PAGE_ROWS);
@@ -44,7 +48,7 @@ function share() {
     const account = { profile, clock, budget, store, transport: { send }, key: KEY } as unknown as Account;
     const ledger = await openLedger(nameLedger(account));
     const host = { account, ledger, voice: { complain: () => undefined } };
-    return { ledger, compare: () => compareWithVenue(host, { markets: MARKETS }) };
+    return { ledger, listedSince, compare: () => compareWithVenue(host, { markets: MARKETS }) };
   };
   const of = { store, name: 'main', key: KEY };
   const held = async () => String((await openLedger(of)).book.position('BTC-USD').size);
@@ -118,6 +122,23 @@ describe('a row of the orders that cannot be read', () => {
     await leaveOpen(store);
     const { compare } = await open({ orders: [odd({ id: 'BTC-USD@7', client_order_id: null })] });
     expect(await clock.runUntil(compare())).toEqual({ added: [], gone: [], moved: [] });
+  });
+});
+
+describe('a list that was read while the clock was ahead', () => {
+  it('does not keep what is traded until then out of the sums', async () => {
+    const { clock, store, open, of, held } = share();
+    const ahead = { market: 'BTC-USD', readAt: START + 3_600_000, fills: [] };
+    await store.changeAccountRows(KEY, () => [{ name: 'listed BTC-USD', text: JSON.stringify(ahead) }]);
+    const bought = fill('1', '2', { order_id: 'BTC-USD@9', timestamp: (START - 1_000) * 1000 });
+    const { ledger, compare, listedSince } = await open({ fills: [bought] });
+    await clock.runUntil(compare());
+    expect(listedSince.every((since) => since < START - 1_000)).toBe(true);
+    expect([await held(), ledger.findListedAt('BTC-USD') === START]).toEqual(['2', true]);
+    expect((await openLedger(of)).findListedAt('BTC-USD')).toBe(START);
+    await keepPositions(of, [{ market: 'ETH-USD', size: '9', by: 'the venue', at: START + 3_600_000 }]);
+    await keepPositions(of, [{ market: 'ETH-USD', size: '3', by: 'the venue', at: START }]);
+    expect((await openLedger(of)).findStatedAt('ETH-USD')).toBe(START);
   });
 });
 

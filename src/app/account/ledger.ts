@@ -194,7 +194,8 @@ export async function keepPositions({ store, key }: LedgerOf, shown: readonly Ba
       const name = `${POSITION}${each.market}`;
       // Another process may have asked later.
       const at = readJson<Baseline>(kept.get(name))?.at ?? Number.NEGATIVE_INFINITY;
-      return at > each.at ? [] : [{ name, text: JSON.stringify(each) }];
+      const isLater = at > each.at && at <= each.at + CLOCKS_DIFFER_MS;
+      return isLater ? [] : [{ name, text: JSON.stringify(each) }];
     });
   });
 }

@@ -6,7 +6,7 @@
 import { pause } from '../../base/clock.ts';
 import { decimal, formatDecimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
+import { AccountLedger, CLOCKS_DIFFER_MS, joinReadings } from '../../gateway/limits/account-ledger.ts';
 import type { Baseline, LedgerParts, ListedFills, RunLedger } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
 import { showsPrice } from '../../venue/order/context.ts';
@@ -283,7 +283,7 @@ function mergeLists(kept: readonly ListedFills[], one: ListedFills, ofJournals: 
   const fills = new Map([...(other?.fills ?? []), ...one.fills].map((fill) => [fill.id, fill]));
   return {
     market: one.market,
-    readAt: Math.max(one.readAt, other?.readAt ?? one.readAt),
+    readAt: joinReadings(one.readAt, other?.readAt),
     fills: [...fills.values()].filter(({ id }) => !ofJournals.has(id)),
   };
 }
@@ -331,7 +331,8 @@ function findStart(ledger: AccountLedger, market: string, now: number): number {
   // Fills are added to what was stated, from that time on.
   const known = [ledger.findStatedAt(market) ?? now, ...today];
   const earliest = runs.reduce((first, { startedAt }) => Math.min(first, startedAt), Math.min(now, ...known));
-  return (ledger.findListedAt(market) ?? earliest) - MARGIN_MS;
+  const listedAt = ledger.findListedAt(market) ?? earliest;
+  return (listedAt > now + CLOCKS_DIFFER_MS ? earliest : listedAt) - MARGIN_MS;
 }
 
 /** Orders that can still fill, until they are `enough`: one that is being amended or cancelled is not under `open`. */

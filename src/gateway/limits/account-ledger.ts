@@ -133,7 +133,7 @@ export class AccountLedger {
     for (const [clientOrderId, at] of Object.entries(gone)) this.gone.set(clientOrderId, at);
     for (const [clientOrderId, filled] of Object.entries(ended)) this.ended.set(clientOrderId, filled);
     return listed.flatMap(({ market, readAt, fills }) => {
-      this.listedAt.set(market, Math.max(readAt, this.listedAt.get(market) ?? 0));
+      this.listedAt.set(market, joinReadings(readAt, this.listedAt.get(market)));
       const added = fills.filter(({ id }) => !this.booked.has(id));
       for (const fill of fills) this.bookFill(market, fill);
       for (const fill of added) this.onlyListed.set(fill.id, fill);
@@ -477,6 +477,14 @@ export class AccountLedger {
     }
     return { working, filled, unbooked };
   }
+}
+
+/**
+ * Until when a list is whole that was read twice: until the later reading. One that seems much later was given its time by a clock that
+ * was ahead; to list too much again is the lesser mistake.
+ */
+export function joinReadings(readAt: number, before = readAt): number {
+  return before > readAt + CLOCKS_DIFFER_MS ? readAt : Math.max(readAt, before);
 }
 
 /** When the UTC day of a time began, epoch ms. */
