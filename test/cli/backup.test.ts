@@ -338,6 +338,15 @@ describe('the leases of a restore, in front of its last step', () => {
     } as const;
   }
 
+  it('are not taken by a clock that is behind the backup: what was due since would be started', async () => {
+    const { shared, leases, path } = await open();
+    await leases.release();
+    await shared.close();
+    const request = { ...(await makeRequest(path)), nowMs: Date.UTC(2026, 0, 5) - 1 };
+    await expect(restoreStore(request)).rejects.toMatchObject({ exit: 1, message: expect.stringContaining('clock') });
+    expect(readdirSync(path).filter((name) => name.startsWith('runbook.db'))).toEqual([]);
+  });
+
   it('are refused where a process holds one, and then no kill of the backup is given', async () => {
     const { shared, path } = await open();
     await expect(restoreStore(await makeRequest(path))).rejects.toMatchObject({ exit: 3 });

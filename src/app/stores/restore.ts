@@ -66,6 +66,7 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
       const opened = readBackup(copy);
       return { opened, counted: await verifyCopy(part, opened.anchors) };
     });
+    requireLater(verified.opened.at, request.nowMs);
     return await replaceStore(part, verified, request);
   } catch (error) {
     // The person has not heard of the copy that was read.
@@ -73,6 +74,15 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
   } finally {
     removeDatabase(part);
   }
+}
+
+/** What was due since the backup is missed until the time of the restore: by a clock that is behind, the rest would be started again. */
+function requireLater(backupAt: number, nowMs: number): void {
+  if (nowMs >= backupAt) return;
+  const [then, now] = [backupAt, nowMs].map((at) => new Date(at).toISOString());
+  throw makeFailure(
+    `the backup is of ${then}, and the clock of this machine shows ${now}: set it; nothing was restored`,
+  );
 }
 
 /** Removes a file of a database that no process has open, with what SQLite keeps beside it. */
