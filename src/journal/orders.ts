@@ -19,7 +19,8 @@ import {
   type OrderWant,
 } from '../venue/order/context.ts';
 import { computeShortfall, exceeds } from '../venue/order/fills.ts';
-import { getExposure, isComplete, isFilledUnseen, stepOrder, toObservation } from '../venue/order/life.ts';
+import { isFilledUnseen } from '../venue/order/guards.ts';
+import { getExposure, isComplete, stepOrder, toObservation } from '../venue/order/life.ts';
 import { isTerminal, type OrderState } from '../venue/order/states.ts';
 import { isFoundMissing, type OrderTerms } from '../venue/port.ts';
 import { OpenedPosition } from '../venue/position/opened.ts';

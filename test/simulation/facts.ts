@@ -216,7 +216,12 @@ export class Facts {
     const { runs, scenario } = this.happened;
     return (
       scenario.outsider === undefined &&
-      runs.every(({ shape }) => shape.deadman?.plain !== false && !/(?:^|\W)(?:dis)?arm_deadman:/.test(shape.text))
+      runs.every(
+        ({ shape }) =>
+          shape.deadman?.plain !== false &&
+          !/(?:^|\W)(?:dis)?arm_deadman:/.test(shape.text) &&
+          Object.values(shape.runbook.calls).every(({ deadman }) => deadman === undefined),
+      )
     );
   }
 
@@ -250,7 +255,15 @@ export class Facts {
       entries.some(
         (entry) => entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired' && this.at(entry) <= until,
       ) || assumedFired.some(({ epoch, at }) => epoch === alive?.epoch && at <= until);
-    return alive !== undefined && !troubled && !given && !this.isCrowdedOut();
+    return alive !== undefined && !troubled && !given && !this.hungLong(from, until) && !this.isCrowdedOut();
+  }
+
+  /** Whether the disk took nothing for so long that a run which waits for it makes no progress. */
+  private hungLong(from: number, until: number): boolean {
+    const { startMs, diskHangs } = this.happened.scenario;
+    if (diskHangs === undefined || diskHangs.forMs < UNHEARD_MS) return false;
+    const at = startMs + diskHangs.fromMs;
+    return at + UNHEARD_MS <= until && from <= at + diskHangs.forMs;
   }
 
   /** Whether others on the address ever spend more than half the limit within a window: then tokens may be short. */

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
 import { createOrder, type OrderEvent, type OrderEventType } from '../../src/venue/order/context.ts';
-import { GUARDS } from '../../src/venue/order/guards.ts';
+import { GUARDS, isFilledUnseen } from '../../src/venue/order/guards.ts';
 import {
   classifyRecord,
   decideOutcome,
   getExposure,
-  isFilledUnseen,
   mayAmend,
   stepOrder,
   toObservation,

@@ -5,8 +5,8 @@
 
 import { isPositionStop, type OrderSnapshot, TIMINGS } from '../../venue/order/context.ts';
 import { exceeds, isSameDecimal, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
-import { isEndDoubted } from '../../venue/order/guards.ts';
-import { isComplete, isFilledUnseen } from '../../venue/order/life.ts';
+import { isEndDoubted, isFilledUnseen } from '../../venue/order/guards.ts';
+import { isComplete } from '../../venue/order/life.ts';
 import { COMPLETION_EVERY_MS, COMPLETION_PAUSES_MS } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 

@@ -4,6 +4,7 @@
  * nothing abandons the exit until the position is closed or its stops are back, and no stop is given up that the journal cannot
  * record: then it could not record the market order either.
  */
+
 import { Decimal, decimal, formatDecimal, roundToStep } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
@@ -11,7 +12,7 @@ import { countPutBack, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../r
 import { HOLD_EVERY_MS } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
 import { isPositionStop, showsPrice } from '../../venue/order/context.ts';
-import { isFilledUnseen } from '../../venue/order/life.ts';
+import { isFilledUnseen } from '../../venue/order/guards.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';

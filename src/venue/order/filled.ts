@@ -7,7 +7,7 @@ import type { FillRecord, OrderRecord } from '../records.ts';
 import { type Draft, raise, type Writable, want } from './change.ts';
 import { isPositionStop, type OrderContext } from './context.ts';
 import { bookFill, computeShortfall, exceeds, pickLarger } from './fills.ts';
-import { showsSize } from './guards.ts';
+import { isFilledUnseen, showsSize } from './guards.ts';
 import { isTerminal } from './states.ts';
 
 /** A filled size only grows, so the largest in any record is right, however late it was read. */
@@ -54,9 +54,9 @@ export function bookFillOfOrder(draft: Draft, fill: FillRecord): void {
 }
 
 export function settleFills(draft: Draft): void {
-  const { order } = draft;
+  const { order, from: state } = draft;
   order.settled = true;
-  if (!exceeds(order.recordFilled, order.filled)) return;
+  if (!exceeds(order.recordFilled, order.filled) && !isFilledUnseen({ state, context: order })) return;
   raise(draft, 'FillsIncomplete', { filled: order.filled, recordFilled: order.recordFilled });
   want(draft, 'read_fills');
 }

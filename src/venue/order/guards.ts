@@ -5,7 +5,7 @@
  */
 
 import { type DecimalString, decimal } from '../../base/decimal.ts';
-import type { OrderRecord } from '../records.ts';
+import { isTerminalStatus, type OrderRecord } from '../records.ts';
 import {
   type Amend,
   isPositionStop,
@@ -15,7 +15,7 @@ import {
   type OrderSnapshot,
   TIMINGS,
 } from './context.ts';
-import { isSameDecimal } from './fills.ts';
+import { isSameDecimal, isZeroDecimal } from './fills.ts';
 
 export const GUARDS = {
   /**
@@ -141,6 +141,16 @@ export function showsSize(ordered: DecimalString, record: OrderRecord): boolean 
 /** The size in force that a record shows, for an order whose last known size in force is `known`. */
 export function readOrderedSize(known: DecimalString, record: OrderRecord): DecimalString {
   return showsSize(known, record) ? known : record.initial_size;
+}
+
+/**
+ * Whether an order has ended and nothing shows how much of it was filled: only an answer said `canceled`, and no record yet; or a
+ * record calls it closed, which is filled whole, and no fill is shown. A part of a position that is gone may be closed with nothing filled.
+ */
+export function isFilledUnseen({ state, context }: OrderSnapshot): boolean {
+  const { lastRecord, filled, recordFilled, intent } = context;
+  if (state === 'closed') return isZeroDecimal(filled) && isZeroDecimal(recordFilled) && !isPositionStop(intent);
+  return state === 'canceled' && (lastRecord === undefined || !isTerminalStatus(lastRecord.status));
 }
 
 /** Whether a record shows an open order as ended that is not believed yet: another read decides. */

@@ -2,7 +2,7 @@
  * Folds one event over an order by the table of transitions, and answers which requests an order allows and how much it may
  * still fill. It reads no clock, sends nothing, and does not throw at anything a venue sends.
  */
-import { isTerminalStatus, type OrderRecord } from '../records.ts';
+import type { OrderRecord } from '../records.ts';
 import { applyAnomaly, isQuarantineDue } from './anomalies.ts';
 import type { Change } from './change.ts';
 import {
@@ -12,21 +12,11 @@ import {
   type OrderSnapshot,
   type OrderStep,
 } from './context.ts';
-import { computeShortfall, isSameDecimal, isZeroDecimal, pickLarger } from './fills.ts';
-import { GUARDS, isEndDoubted, isForeign } from './guards.ts';
+import { computeShortfall, isSameDecimal, pickLarger } from './fills.ts';
+import { GUARDS, isEndDoubted, isFilledUnseen, isForeign } from './guards.ts';
 import { isWorking, type OrderState } from './states.ts';
 import { type Outcome, TRANSITIONS } from './transitions.ts';
 import { applyEvent } from './updates.ts';
-
-/**
- * Whether an order has ended and nothing shows how much of it was filled: only an answer said `canceled`, and no record yet; or a
- * record calls it closed, which is filled whole, and no fill is shown. A part of a position that is gone may be closed with nothing filled.
- */
-export function isFilledUnseen({ state, context }: OrderSnapshot): boolean {
-  const { lastRecord, filled, recordFilled, intent } = context;
-  if (state === 'closed') return isZeroDecimal(filled) && isZeroDecimal(recordFilled) && !isPositionStop(intent);
-  return state === 'canceled' && (lastRecord === undefined || !isTerminalStatus(lastRecord.status));
-}
 
 /** Whether nothing more is to be read of what filled so far: a record has shown how an order ended, and the same as the fills. */
 export function isComplete(order: OrderSnapshot): boolean {
