@@ -47,6 +47,15 @@ interface BlockParts {
   readonly walkBlock: (steps: readonly CheckedStep[], place: Place) => Load;
 }
 
+/** The items of a list, where they are known; of one that is certainly empty the steps are not walked: they would arm the switch. */
+function findItems<T extends Value>(
+  list: Expr<readonly T[]>,
+  most: number | undefined,
+  scope: PlanScope,
+): readonly T[] | undefined {
+  return scope.evaluateKnown(list) ?? (most === 0 ? [] : undefined);
+}
+
 export const DONE: Planned['value'] = { known: undefined };
 
 export class PlannedBlocks {
@@ -58,9 +67,9 @@ export class PlannedBlocks {
 
   planForEach(step: StepOf<'for_each'>, place: Place): Planned {
     const { each, in: list, at: position, do: steps, collect } = step.args;
-    const items = place.scope.evaluateKnown(list);
+    const most = place.scope.countItems(list);
+    const items = findItems(list, most, place.scope);
     if (items === undefined) {
-      const most = place.scope.countItems(list);
       const inner = this.enterLoop(place, steps);
       inner.scope.setUnknown(each);
       if (position !== undefined) inner.scope.setUnknown(position);
@@ -97,7 +106,12 @@ export class PlannedBlocks {
     const everyMs = every === undefined ? undefined : scope.evaluateKnown(every)?.ms;
     const lengthMs = duration === undefined ? undefined : scope.evaluateKnown(duration)?.ms;
     const known = max === undefined ? undefined : scope.evaluateKnown(max);
-    if (lengthMs === 0 || known?.isZero()) return { load: EMPTY, value: DONE };
+    const byCount = known?.isInteger()
+      ? toCount(known)
+      : max === undefined
+        ? Number.POSITIVE_INFINITY
+        : countMostRounds(max, scope);
+    if (lengthMs === 0 || byCount <= 0) return { load: EMPTY, value: DONE };
     const bound = describeBound(step, scope);
     const inner = this.enterLoop(place, steps);
     const load = this.parts.rows.withLoop(bound, () =>
@@ -108,12 +122,7 @@ export class PlannedBlocks {
     );
     const roundMs = Math.max(everyMs ?? 0, load.leastMs);
     const byTime = lengthMs === undefined || roundMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(lengthMs / roundMs);
-    const byCount = known?.isInteger()
-      ? toCount(known)
-      : max === undefined
-        ? Number.POSITIVE_INFINITY
-        : countMostRounds(max, scope);
-    const rounds = Math.max(0, Math.min(byTime, byCount));
+    const rounds = Math.min(byTime, byCount);
     const fixed = condition === undefined && until === undefined && duration === undefined && Number.isFinite(rounds);
     const all = repeat(load, { min: fixed ? rounds : until === undefined ? 0 : 1, max: rounds }, everyMs);
     // A pause or a number of rounds that depends on an input without a value proves nothing.
@@ -143,11 +152,11 @@ export class PlannedBlocks {
       const load = together(loads);
       return { load: args.join === 'all' ? load : loosen(load, loads), value: DONE };
     }
-    const items = place.scope.evaluateKnown(args.in);
+    const most = place.scope.countItems(args.in);
+    const items = findItems(args.in, most, place.scope);
     this.parts.rows.addNote(path, `in parallel for each ${args.each} in ${args.in.text}`);
     forgetChanged(args.do, place.scope);
     if (items === undefined) {
-      const most = place.scope.countItems(args.in);
       const inner = enterBlock(place);
       inner.scope.setUnknown(args.each);
       const load = this.parts.rows.inBranches(() =>
