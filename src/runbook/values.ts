@@ -27,7 +27,7 @@ export type ValueType =
   | { readonly kind: 'record'; readonly name: string; readonly fields: Readonly<Record<string, ValueType>> }
   | { readonly kind: 'optional'; readonly of: ValueType };
 
-/** The longest duration, ms: a hundred years. The end of a longer one may be no date, which whatever tells it could not write. */
+/** The longest duration, ms: a hundred years. The end of a longer one may be no date, and could not be shown. */
 export const LONGEST_DURATION_MS = 36_525 * 86_400_000;
 
 /** A length of time in whole milliseconds; a class of its own, so that it cannot be mistaken for a number. */

@@ -756,7 +756,7 @@ describe('what others have closed after they ended the stop', () => {
     expect(alarms.includes('ClosedByOthers')).toBe(outcome === 'failed');
   });
 
-  it('keeps the rest from being closed by no limit of refusals: nobody refused anything', async () => {
+  it('keeps the rest from being closed by no limit of refusals: nothing was refused', async () => {
     const limits = { refusals: { max: 0, windowMs: 3_600_000 } };
     const between = taken([fill('0.04', 'short')], CANCELED);
     expect(listExits(await play(GUARDED, { between, limits }))).toEqual(['0.06']);

@@ -1,4 +1,4 @@
-/** What a venue shows as the price of a market order is not its own: neither a plan nor the run that is held to it takes it for one. */
+/** The price that a venue shows of a market order is not its own: neither a plan nor the run that is held to it takes it for one. */
 import { expect, it } from 'vitest';
 import { makeApprovedBounds, planFor } from '../../src/app/plan.ts';
 import type { Transport } from '../../src/gateway/transport.ts';

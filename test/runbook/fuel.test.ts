@@ -98,7 +98,7 @@ describe('a value is bounded', () => {
     }
   });
 
-  it('a duration by a hundred years, written or computed: what tells when a longer one ends would find no date', () => {
+  it('a duration by a hundred years, written or computed: the end of a longer one may be no date', () => {
     expect(evaluate('days(36525)')).toEqual(evaluate('days(18262) + days(18263)'));
     for (const long of [
       'days(36526)',

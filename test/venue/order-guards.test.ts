@@ -402,6 +402,15 @@ describe('the end', () => {
       'canceled',
     ]);
   });
+  it.each([
+    ['a record that calls it closed', '0', ['FillsIncomplete']],
+    ['all that was filled', '10', []],
+  ])('raises an alarm at the end of the grace where nothing but %s was shown', (_, size, alarms) => {
+    const closed = [read('P_CLOSED', 100, { total_filled_size: size }), eventOf('T_SETTLE', 11_000)];
+    const filled = size === '0' ? [] : [{ type: 'FILL', at: T0 + 50, fill: fill('1', size) } as const];
+    const told = life([...filled, ...closed], orderIn('open'));
+    expect([told.alarms.map(({ alarm }) => alarm), told.snapshot.state]).toEqual([alarms, 'closed']);
+  });
   it('raises an alarm for every fill after the grace', () => {
     const told = life(
       [read('P_CANCELED', 100, { total_filled_size: '3' }), eventOf('T_SETTLE', 11_000)],
