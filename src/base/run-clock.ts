@@ -22,7 +22,7 @@ interface Reading {
 }
 
 /** Two processes since one start of a machine read its uptime at most this far apart, ms: the system gives hundredths of a second. */
-const BOOT_GRAIN_MS = 10;
+export const BOOT_GRAIN_MS = 10;
 
 /**
  * How long a run was without a process, ms. Where both instants count from the same start of the same machine, the result is
