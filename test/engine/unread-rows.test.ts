@@ -103,6 +103,20 @@ it('repeats a refresh until the venue shows an order that is only accepted', asy
   expect([report.outcome, report.orders[0]?.filled]).toEqual(['succeeded', '0.1']);
 });
 
+it('takes an order that the venue shows under an unknown status for shown', async () => {
+  const steps = `  - id: entry
+    place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 64500}
+    await: accepted
+  - wait: 1s
+  - refresh: entry
+  - assert: entry.filled > 0
+`;
+  const { report } = await performed(steps, (rows, _, atMs) =>
+    rows.map((row) => (atMs < 20_000 ? { ...row, status: 'in_limbo' } : row)),
+  );
+  expect([report.outcome, report.orders[0]?.filled]).toEqual(['succeeded', '0.1']);
+});
+
 it.each([
   ['drops client order ids', () => ''],
   ['cuts them', (name: unknown) => String(name).slice(0, 12)],

@@ -11,6 +11,7 @@ import type { CallRow } from '../../runbook/steps/row.ts';
 import { bindCalls, getStepRow, STEPS, type VenueStep, type VenueStepName } from '../../runbook/steps/steps.ts';
 import type { Value } from '../../runbook/values.ts';
 import { CATALOGUE, type EndpointName, getEndpoint, type Params, type Result } from '../../venue/catalogue.ts';
+import type { OrderContext } from '../../venue/order/context.ts';
 import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
@@ -229,8 +230,13 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
 function requireShown({ frame, path }: StepExecution, handles: Iterable<OrderHandle>): void {
   if (frame.isHandler) return;
   for (const { own } of handles)
-    if (own !== undefined && !isTerminal(own.snapshot.state) && own.snapshot.context.confirmedAt === undefined)
+    if (own !== undefined && !isTerminal(own.snapshot.state) && !isShown(own.snapshot.context))
       throw new StepFailure('transport', `the venue does not show order ${getOrderName(own)} yet`, path);
+}
+
+/** Also under an unknown status, which confirms nothing: what it has filled is known. */
+function isShown({ confirmedAt, unknownStatus }: OrderContext): boolean {
+  return confirmedAt !== undefined || unknownStatus !== undefined;
 }
 
 /** Whether the venue rejected an order of ours: it was never there. */
