@@ -7,7 +7,7 @@ import type { TrackedOrder } from '../journal/orders.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { describeBeyond, findBeyond, findLeft, hidesTrigger, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
-import { StepFailure } from './interruption.ts';
+import { Cancellation, StepFailure } from './interruption.ts';
 import { listWorkingOrders } from './orders/parts.ts';
 
 /** A runbook under execution, and the orders that count as its own: those of steps whose path begins with `prefix`. */
@@ -19,12 +19,19 @@ interface Held {
 /**
  * Reads what shows what the run has opened and which stops still cover it: the orders that rest, the fills of those that ended short,
  * and the price of the market where records hide a trigger. `prefix`: of a called runbook its own orders alone, because what other
- * branches know of theirs must not change meanwhile.
+ * branches know of theirs must not change meanwhile; it ends with the scope of the call.
  */
-export async function readUnseen(run: RunContext, step: string, prefix = ''): Promise<void> {
+export async function readUnseen(
+  run: RunContext,
+  step: string,
+  { prefix, cancel }: { readonly prefix: string; readonly cancel: Cancellation } = {
+    prefix: '',
+    cancel: new Cancellation(),
+  },
+): Promise<void> {
   const { orderManager, feeds, positions } = run;
   const isHeld = (order: TrackedOrder) => order.step.startsWith(prefix);
-  await orderManager.readUnseen(step, isHeld);
+  await orderManager.readUnseen(step, isHeld, cancel);
   const hiding = orderManager.listWorking().filter((order) => isHeld(order) && hidesTrigger(order));
   for (const market of new Set(hiding.map(({ intent }) => intent.market)))
     if (!positions.getHeld(market).isZero()) await feeds.readMarketPrice(market, step);

@@ -302,17 +302,27 @@ describe('what rests when a step looks', () => {
     const [a, b, c, just] = [open('BTC-USD'), open('ETH-USD'), open('ETH-USD'), open('ETH-USD')] as const;
     const { made, run, sent, shown } = completing();
     shown.add(just);
-    await run(made.readResting([a, b, c, just, isWhole()], 's'));
+    await run(made.readResting([a, b, c, just, isWhole()], 's', new Cancellation()));
     expect(sent.map(({ what }) => what)).toEqual([`record of ${nameOf(a)}`, `records of ${nameOf(b)}, ${nameOf(c)}`]);
     // It waits for no tokens.
-    expect(sent.map(({ at, limits }) => [at, limits])).toEqual([
+    expect(sent.map(({ at, limits }) => [at, limits])).toMatchObject([
       [0, { deadlineAt: 0, answerMs: 2_000 }],
       [20, { deadlineAt: 20, answerMs: 2_000 }],
     ]);
   });
 
+  it('is read again for no more than eight seconds in however many markets, and once in each', async () => {
+    const { made, run, sent, entries } = completing(() => ({ kind: 'unresolved', message: 'no answer' }));
+    const orders = Array.from({ length: 9 }, (_, index) => make(`M${index}-USD`, {}, 'open'));
+    await run(made.readResting(orders, 's', new Cancellation()));
+    expect([new Set(sent.map(({ what }) => what)).size, entries.length]).toEqual([9, 9]);
+    expect(sent.at(-1)?.at).toBeLessThan(8_500);
+  });
+
   it('halts the run where nothing can be recorded any more', async () => {
     const { made, run } = completing(() => ({ kind: 'denied', code: 'JOURNAL', message: 'the disk is full' }));
-    expect(await run(failureOf(made.readResting([make('BTC-USD', {}, 'open')], 's')))).toMatchObject({ name: 'Halt' });
+    expect(
+      await run(failureOf(made.readResting([make('BTC-USD', {}, 'open')], 's', new Cancellation()))),
+    ).toMatchObject({ name: 'Halt' });
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { inputsFrom, loadedFrom, type Performance, perform, replay, START } from './stage.ts';
+import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 const CONFIG: SimulatorConfig = {
   markets: {
@@ -27,6 +27,7 @@ async function play(
   steps: string,
   fails: (atMs: number) => boolean = () => false,
   tokens: SimulatorConfig['tokens'] = {},
+  rest: Partial<Scene> = {},
 ): Promise<Performance> {
   const file = (name: string, text: string) => ({ file: `${name}.yaml`, text: `runbook: ${name}\ndsl: 1\n${text}` });
   const loaded = loadedFrom(file('caller', steps), (name) => file(name, HELD));
@@ -41,7 +42,7 @@ async function play(
       return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
     },
   });
-  const scene = { loaded, inputs: inputsFrom(loaded, {}), config: { ...CONFIG, tokens }, between };
+  const scene = { loaded, inputs: inputsFrom(loaded, {}), config: { ...CONFIG, tokens }, between, ...rest };
   const performance = await perform(scene);
   await replay(performance, scene);
   return performance;
@@ -64,6 +65,21 @@ describe('the look at the end of a run', () => {
     const played = await play(HELD, fails, tokens);
     const alarms = played.entries.flatMap(({ type, data }) => (type === 'order.alarmed' ? [data.alarm] : []));
     expect([...new Set(alarms)]).toEqual(['UnseenAtEnd']);
+  });
+});
+
+describe('the look at the end of a called runbook', () => {
+  const CLOSES = 'leaves: {position: protected}\non_error: [{close: {market: BTC-USD, feed: 64000, slip: 5%}}]\n';
+  const unanswered = (atMs: number) => atMs < 604_000;
+
+  it.each<[string, string, Partial<Scene>]>([
+    ['a person cancels the run', '', { commands: [{ command: 'cancel', by: 'ada', afterMs: 602_000 }] }],
+    ['the time of the call is over', '\n    timeout: 602s', {}],
+  ])('keeps back no way out where %s meanwhile', async (_, timeout, rest) => {
+    const steps = `${CLOSES}steps:\n  - call: {runbook: held}${timeout}\n`;
+    const { entries, report } = await play(steps, unanswered, {}, rest);
+    const [exit] = entries.filter(({ step }) => step.startsWith('on_error'));
+    expect([report.outcome, (exit?.at ?? 0) - START]).toEqual(['failed', 602_000]);
   });
 });
 

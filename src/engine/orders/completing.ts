@@ -52,8 +52,12 @@ const NONE: Promise<readonly TrackedOrder[]> = Promise.resolve([]);
 /** How long an answer may take where nothing may wait for it, ms. */
 const ANSWER_AT_ONCE_MS = 2000;
 
-/** Pauses between the readings before it is judged what a run leaves, ms: an interrupted run has 30 s for all of its end. */
+/**
+ * Pauses between the readings before it is judged what a run leaves, and how long any is repeated, ms: an interrupted run has 30 s for
+ * all of its end, in however many markets.
+ */
 const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
+const LAST_LOOK_WITHIN_MS = 8000;
 
 export class Completing {
   private readonly run: OrderManagerParts;
@@ -124,43 +128,48 @@ export class Completing {
    * Reads the orders of the run that rest and were not read just now: what filled, and which stop has triggered, since the last step
    * looked is known afterwards. A precaution: it waits for no tokens, and a recording need not hold it.
    */
-  async readResting(orders: readonly TrackedOrder[], step: string): Promise<void> {
+  async readResting(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
     const resting = orders.filter(
       (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownWithin(POLL_MS, order),
     );
+    const until = this.run.clock.now() + LAST_LOOK_WITHIN_MS;
     for (const market of new Set(resting.map(({ intent }) => intent.market)))
       await this.readUntilAnswered(
         resting.filter(({ intent }) => intent.market === market),
-        step,
+        { step, cancel, until },
       );
     this.watch.check();
-    await this.lookAgain(orders);
+    await this.lookAgain(orders, cancel);
   }
 
   /** One lost answer must not make a stop count as working that ended an hour ago. Where none comes, that is said of each order. */
-  private async readUntilAnswered([first, ...others]: readonly TrackedOrder[], step: string): Promise<void> {
+  private async readUntilAnswered(
+    [first, ...others]: readonly TrackedOrder[],
+    { step, cancel, until }: Pick<CompletingRequest, 'step' | 'cancel'> & { readonly until: number },
+  ): Promise<void> {
     if (first === undefined) return;
     const { clock, log } = this.run;
     for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
-      const how = { purpose: SWEEP, deadlineAt: clock.now(), answerMs: ANSWER_AT_ONCE_MS } as const;
-      const outcome =
+      const limits = { deadlineAt: clock.now(), answerMs: ANSWER_AT_ONCE_MS };
+      const outcome = await callWhileWanted(cancel, (wanted) =>
         others.length === 0
-          ? await this.watch.read(first, step, SWEEP, { class: 'complete', ...how })
-          : await this.watch.readTogether([first, ...others], step, how);
+          ? this.watch.read(first, step, SWEEP, { class: 'complete', ...limits, wanted })
+          : this.watch.readTogether([first, ...others], step, { purpose: SWEEP, ...limits, wanted }),
+      );
       haltUnrecorded(outcome, step);
       if (outcome.kind === 'confirmed' || (outcome.kind === 'denied' && outcome.code === NOT_RECORDED)) return;
       // It waits for no tokens.
       if (outcome.kind === 'denied') break;
-      if (delay !== undefined) await sleepUntil(clock, clock.now() + delay, new Cancellation());
+      if (delay === undefined || clock.now() + delay > until) break;
+      await sleepUntil(clock, clock.now() + delay, cancel);
     }
     for (const { intent } of [first, ...others])
       log.append('order.alarmed', { clientOrderId: intent.clientOrderId, alarm: 'UnseenAtEnd', detail: {} }, step);
   }
 
   /** Reads orders again that may be shown as cancelled for an instant alone: what a run leaves is judged by the second look. */
-  private async lookAgain(orders: readonly TrackedOrder[]): Promise<void> {
+  private async lookAgain(orders: readonly TrackedOrder[], cancel: Cancellation): Promise<void> {
     const isDoubted = ({ snapshot }: TrackedOrder) => isEndDoubted(snapshot);
-    const cancel = new Cancellation();
     const looks = orders
       .filter(isDoubted)
       .map((order) => this.watch.waitWithin(SECOND_LOOK_WITHIN_MS, order, (each) => !isDoubted(each), { cancel }));
@@ -172,11 +181,15 @@ export class Completing {
    * filled, and the run would end with a position that it does not know. A precaution, as `readResting`. Gives those
    * of which more has come to light.
    */
-  async readEnded(orders: readonly TrackedOrder[], step: string): Promise<readonly TrackedOrder[]> {
+  async readEnded(
+    orders: readonly TrackedOrder[],
+    step: string,
+    cancel: Cancellation,
+  ): Promise<readonly TrackedOrder[]> {
     const now = this.run.clock.now();
     const due = orders.filter((order) => mayHaveMore(order.snapshot) && this.mayShowMore(order, now));
     for (const order of due) this.lookedAt.set(order, now);
-    await this.readAll(due, 'fills', { step, windowMs: 0, cancel: new Cancellation(), purpose: SWEEP });
+    await this.readAll(due, 'fills', { step, windowMs: 0, cancel, purpose: SWEEP });
     this.watch.check();
     return due.filter(({ snapshot }) => findMissing(snapshot) !== undefined);
   }

@@ -10,7 +10,7 @@ import { isTerminal } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
-import { type Cancellation, Halt } from '../interruption.ts';
+import { Cancellation, Halt } from '../interruption.ts';
 import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
@@ -164,10 +164,10 @@ export class OrderManager {
   }
 
   /** Reads what orders of the run that `chosen` picks may have filled that nothing has shown, before it is judged what they leave. */
-  async readUnseen(step: string, chosen: (order: TrackedOrder) => boolean): Promise<void> {
+  async readUnseen(step: string, chosen: (order: TrackedOrder) => boolean, cancel: Cancellation): Promise<void> {
     const working = this.listWorking().filter(chosen);
-    await this.completing.readResting(working, step);
-    const ended = await this.completing.readEnded(this.run.log.tracker.orders().filter(chosen), step);
+    await this.completing.readResting(working, step, cancel);
+    const ended = await this.completing.readEnded(this.run.log.tracker.orders().filter(chosen), step, cancel);
     for (const order of [...working, ...ended]) this.handles.get(order).touch();
   }
 
@@ -181,7 +181,7 @@ export class OrderManager {
     const lately = log.tracker
       .orders()
       .filter(({ intent, snapshot }) => intent.market === market && (snapshot.context.terminalAt ?? 0) >= since);
-    const ended = await this.completing.readEnded(lately.slice(-MOST_ENDED_LATELY), step);
+    const ended = await this.completing.readEnded(lately.slice(-MOST_ENDED_LATELY), step, new Cancellation());
     return ended.map((order) => this.handles.get(order));
   }
 

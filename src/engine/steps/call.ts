@@ -30,7 +30,8 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
     try {
       await execution.block(callee.steps, frame);
       // A stop that has ended meanwhile is seen now, while its `on_error` can still close: the end of the run may be hours away.
-      if (callee.leaves.position !== 'open') await readUnseen(run, path, `${path}/`);
+      if (callee.leaves.position !== 'open')
+        await readUnseen(run, path, { prefix: `${path}/`, cancel: execution.cancel });
       requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
     } catch (error) {
       // In the time of the call: where that is over it does not begin. Beside a branch that has won, a `close` would close its position.
