@@ -23,7 +23,7 @@ const MARGIN_MS = 60_000;
 /** How far back orders are listed where no journal has an entry of the account, ms. */
 const WITHOUT_JOURNAL_MS = 86_400_000;
 const MOST_PAGES = 10;
-/** Runs whose entries are searched for an order, newest first. */
+/** Runs whose entries are searched for an order first, the newest of them before the others. */
 const MOST_RUNS = 1_000;
 const PAGE_ENTRIES = 2_000;
 const SHOWN = 5;
@@ -96,8 +96,9 @@ export class VenueComparison {
     const adopted = new Set(adoptions.flatMap(({ data }) => data.orders.map(({ id }) => id)));
     const ours = records.filter(({ id, clientOrderId }) => isOwnClientOrderId(clientOrderId) && !adopted.has(id));
     const wanted = new Map(ours.map((order) => [order.clientOrderId, order]));
-    await dropKnown(wanted, account.store, account);
-    if (wanted.size > 0) await account.readArchives((reader) => dropKnown(wanted, reader, account));
+    const drop = (reader: JournalReader) => dropKnown(wanted, reader, since, account);
+    await drop(account.store);
+    if (wanted.size > 0) await account.readArchives(drop);
     this.agrees = wanted.size === 0 && cut === undefined;
     if (this.agrees) {
       // A row that stays has the next process list more than it must.
@@ -220,14 +221,35 @@ async function listOrders(
   }
 }
 
+/** The runs behind the newest that may have intended an order since then: where thousands only read since, the first to end has it. */
+async function listOlder(reader: JournalReader, newest: readonly RunRow[], since: number): Promise<readonly RunRow[]> {
+  const searched = new Set(newest.map(({ run }) => run));
+  const rows = await reader.runs({});
+  return rows
+    .filter(({ run, mode, endedAt = 0 }) => mode === 'live' && endedAt >= since && !searched.has(run))
+    .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
+}
+
 /** Removes the orders that an entry of a live run has intended, of any account: archives of earlier versions may have it by another name. */
 async function dropKnown(
   wanted: Map<string, unknown>,
   reader: JournalReader,
+  since: number,
   { clock }: Pick<Account, 'clock'>,
 ): Promise<void> {
   if (wanted.size === 0) return;
-  for (const { run } of await listRuns(reader)) {
+  const newest = await listRuns(reader);
+  await dropIntended(wanted, reader, newest, clock);
+  if (wanted.size > 0) await dropIntended(wanted, reader, await listOlder(reader, newest, since), clock);
+}
+
+async function dropIntended(
+  wanted: Map<string, unknown>,
+  reader: JournalReader,
+  runs: readonly RunRow[],
+  clock: Account['clock'],
+): Promise<void> {
+  for (const { run } of runs) {
     for (let after = 0; wanted.size > 0; ) {
       const page = await reader.read(run, { after, limit: PAGE_ENTRIES });
       for (const { type, line } of page)

@@ -1,0 +1,38 @@
+/** Tests the comparison of the venue's orders with the journals, in virtual time. */
+import { afterEach, expect, it } from 'vitest';
+import { KEY, World } from './live-host.ts';
+
+const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
+const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: PATH } };
+const PLACES = `runbook: places
+dsl: 1
+leaves: {position: open, because: a test}
+steps: [{place: {type: limit, market: BTC-USD, side: long, size: 1, price: 60000, tif: immediate_or_cancel}}]
+`;
+const READS = 'runbook: reads\ndsl: 1\nsteps: [{read_account: {}}]\n';
+const MINUTE_MS = 60_000;
+
+let world: World;
+afterEach(() => world.close());
+
+it('finds the orders of a run behind however many that only read', async () => {
+  world = new World({ config: { markets: MARKETS } });
+  const { time, store } = world;
+  for (const text of [PLACES, READS]) {
+    const process = await time.runUntil(world.openProcess());
+    const live = await time.runUntil(process.begin(text === PLACES ? 'p' : 'r', text));
+    await time.runUntil(live.waitForEnd());
+  }
+  const [entry] = await store.read('r', { limit: 1 });
+  const row = await store.run('r');
+  if (entry === undefined || row === undefined) throw new Error('the run has no row');
+  for (let n = 1; n <= 1000; n += 1) {
+    const at = time.now() + n * MINUTE_MS;
+    const run = `r${n}`;
+    await store.append([{ ...entry, run, at }], { durable: false, row: { ...row, run, startedAt: at, endedAt: at } });
+  }
+  await time.advanceTo(time.now() + 1001 * MINUTE_MS);
+  const { host } = await time.runUntil(world.openProcess());
+  expect(await time.runUntil(host.comparison.compare())).toEqual({ kind: 'agrees' });
+  expect((await store.accountRows(KEY)).map(({ name }) => name)).not.toContain('compared');
+});
