@@ -1,7 +1,7 @@
 /** Tests cancels: of one order of the run, of every order of the account, and of one of another origin. */
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
-import { Cancellation } from '../../src/engine/interruption.ts';
+import { Abandoned, Cancellation } from '../../src/engine/interruption.ts';
 import { Cancelling } from '../../src/engine/orders/cancel.ts';
 import type { OrderHandle } from '../../src/engine/orders/handles.ts';
 import type { OrderManagerParts, OrderRequestContext } from '../../src/engine/orders/parts.ts';
@@ -211,6 +211,15 @@ describe('an order of another origin', () => {
     expect(calls).toMatchObject([
       { endpoint: 'DELETE /orders', class: 'protect', params: { order_id: 'BTC-USD@9', market_id: 'BTC-USD' } },
     ]);
+  });
+
+  it('is sent no other cancel where its step has ended: the order is not of the run', async () => {
+    const { cancels, clock, count, at } = cancelling(() => {
+      clock.after(100, () => at.cancel.cancel('operator', 'enough'));
+      return LOST;
+    });
+    await expect(clock.runUntil(cancels.external(handle(), 'terminal', at))).rejects.toBeInstanceOf(Abandoned);
+    expect([clock.now() - START, count('DELETE /orders')]).toEqual([100, 1]);
   });
 
   it('is read, more and more rarely, until its record shows the end', async () => {

@@ -154,7 +154,7 @@ export class Cancelling {
       return { step: at.step, params: makeCancelParams<never>(referToRecord(handle)), class: 'protect' as const };
     };
     for (let tries = 1; ; tries += 1) {
-      const outcome = await this.repeat(make);
+      const outcome = await this.repeat(make, { cancel: at.cancel });
       if (outcome.kind === 'unresolved') throw new StepFailure('transport', outcome.message, at.step);
       if (outcome.kind === 'rejected' && outcome.failure === 'rejected') {
         // Refused: most often it has ended. The record decides, not the text.
@@ -214,13 +214,14 @@ export class Cancelling {
       clientOrderId: order.intent.clientOrderId,
       ...(at.exit === undefined ? {} : { recorded: true as const, consent: at.exit }),
     });
-    return this.repeat(cancel, () => isTerminal(order.snapshot.state));
+    // What the run has placed is cancelled also where its step has ended.
+    return this.repeat(cancel, { cancel: new Cancellation(), isOver: () => isTerminal(order.snapshot.state) });
   }
 
-  /** Repeats a cancel while its outcome is unknown, or until it is over. */
+  /** Repeats a cancel while its outcome is unknown, as long as the scope lasts, or until it is over. */
   private async repeat(
     make: () => Omit<VenueCall<'DELETE /orders'>, 'id' | 'endpoint'>,
-    isOver = () => false,
+    { cancel: scope, isOver = () => false }: { readonly cancel: Cancellation; readonly isOver?: () => boolean },
   ): Promise<CallOutcome<'DELETE /orders'>> {
     const { clock, venue, callId } = this.run;
     for (let tries = 0; ; tries += 1) {
@@ -232,7 +233,7 @@ export class Cancelling {
       const delay = REPEAT_DELAYS_MS[tries];
       if (!mayRepeat || delay === undefined || isOver()) return outcome;
       const hinted = outcome.kind === 'rejected' ? (outcome.retryAfterMs ?? 0) : 0;
-      await sleepUntil(clock, clock.now() + Math.max(delay, hinted), new Cancellation());
+      await sleepUntil(clock, clock.now() + Math.max(delay, hinted), scope);
     }
   }
 }
