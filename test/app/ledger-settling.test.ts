@@ -23,6 +23,8 @@ interface Shown {
   readonly orders?: readonly object[];
   readonly open?: readonly object[];
   readonly first?: () => Promise<unknown>;
+  /** What the venue says of an order that it does not have; without it, an empty list. */
+  readonly missing?: string;
 }
 
 /** Processes that share a store. The venue shows each of them what is given for it. */
@@ -30,7 +32,7 @@ function share() {
   const clock = new VirtualClock(START);
   const store = new MemoryStore();
   const profile: Profile = { ...SIMULATED_PROFILE, account: 'main' };
-  const open = async ({ fills = [], orders = [], open = [], first }: Shown) => {
+  const open = async ({ fills = [], orders = [], open = [], first, missing }: Shown) => {
     const listedSince: number[] = [];
     const send: Transport['send'] = async ({ endpoint, params }) => {
       if (endpoint === 'GET /fills') {
@@ -42,6 +44,13 @@ function share() {
       const page = orders.filter((order) => id === undefined || ('id' in order && order.id === id)).slice(0, PAGE_ROWS);
       const listed = { open }[status ?? ''] ?? (status === undefined ? page : []);
       const result = endpoint === 'GET /fills' ? fills : listed;
+      if (id !== undefined && page.length === 0 && missing !== undefined)
+        return {
+          kind: 'answer',
+          status: 400,
+          headers: {},
+          body: JSON.stringify({ success: false, error: missing, result: [] }),
+        };
       return { kind: 'answer', status: 200, headers: {}, body: JSON.stringify({ success: true, error: '', result }) };
     };
     const budget = new LocalBudget(budgetSettings(), clock, {}, { random: () => 0.5 });
@@ -106,6 +115,20 @@ describe('a row of the orders that cannot be read', () => {
       record('canceled', { id: `BTC-USD@${5000 + index}`, client_order_id: 'theirs' }),
     );
     const { compare } = await open({ orders: [...newer, record(status, { id: 'BTC-USD@1', client_order_id: 'rb1' })] });
+    expect(await clock.runUntil(compare())).toEqual({ added: [], gone, moved: [] });
+  });
+
+  it.each([
+    ['has ended where the venue has no such order', undefined, ['rb1']],
+    ['has ended where the venue says that it has no such order', 'ORDER_NOT_FOUND', ['rb1']],
+    ['may work where it says anything else', 'TRY_LATER', []],
+  ])('that newer orders hide %s', async (_, missing, gone) => {
+    const { clock, store, open } = share();
+    await leaveOpen(store, { orderId: 'BTC-USD@1' });
+    const newer = Array.from({ length: PAGE_ROWS }, (_row, index) =>
+      record('canceled', { id: `BTC-USD@${5000 + index}`, client_order_id: 'theirs' }),
+    );
+    const { compare } = await open({ orders: newer, ...(missing === undefined ? {} : { missing }) });
     expect(await clock.runUntil(compare())).toEqual({ added: [], gone, moved: [] });
   });
 

@@ -83,13 +83,19 @@ export async function readRows<E extends ListEndpoint>(
   return 'why' in page ? page : page.result;
 }
 
+/** Why a page was not read. `isMissing`: the venue says that there is no such order, where one was asked for (as isFoundMissing in a run). */
+interface NotRead {
+  readonly why: string;
+  readonly isMissing?: boolean;
+}
+
 /** As `readRows`, with the rows that cannot be read beside the others: one of another program must not hide those of ours. */
 export function readEachRow<E extends ListEndpoint>(
   account: Account,
   name: E,
   params: Params<E>,
   delaysMs?: readonly number[],
-): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | { readonly why: string }> {
+): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | NotRead> {
   return readPage(account, name, params, { rows: 'each', delaysMs });
 }
 
@@ -101,7 +107,7 @@ async function readPage<E extends ListEndpoint>(
     rows,
     delaysMs = REPEAT_DELAYS_MS,
   }: { readonly rows: RowReading; readonly delaysMs?: readonly number[] | undefined },
-): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | { readonly why: string }> {
+): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | NotRead> {
   const how = { tokensWithinMs: LIST_TOKENS_WITHIN_MS, rows };
   for (let tries = 0; ; tries += 1) {
     const asked = await sendOnce(account, name, params, 'reconcile', how);
@@ -110,7 +116,10 @@ async function readPage<E extends ListEndpoint>(
     const delay = delaysMs[tries];
     // A session that was refused has been renewed for the next request.
     const mayPass = tries === 0 || !isRefused || asked.serverError || asked.retryAfterMs !== undefined;
-    if (delay === undefined || !mayPass) return { why: isRefused ? asked.text : asked.why };
+    if (delay === undefined || !mayPass) {
+      const isMissing = isRefused && asked.notFound && asked.definite;
+      return { why: isRefused ? asked.text : asked.why, ...(isMissing ? { isMissing } : {}) };
+    }
     const pauseMs = Math.max(delay, isRefused ? (asked.retryAfterMs ?? 0) : 0);
     await pause(account.clock, pauseMs);
   }

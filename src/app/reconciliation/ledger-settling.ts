@@ -383,8 +383,8 @@ async function listRecords(
       const found =
         index < MOST_BY_ID
           ? await readEachRow(account, 'GET /orders', byId, REPEATED_AFTER_MS)
-          : { why: 'too many orders are hidden by newer ones' };
-      const { result, unread } = 'why' in found ? { result: [], unread: [found] } : found;
+          : { why: 'too many orders are hidden by newer ones', isMissing: false };
+      const { result, unread } = 'why' in found ? { result: [], unread: found.isMissing ? [] : [found] } : found;
       newest.records.push(...result);
       // Whatever else a row shows that was asked for by its id, it is that order.
       newest.unread.push(...unread.map(({ why }) => ({ clientOrderId, shows: {}, why })));
