@@ -756,6 +756,33 @@ describe('what others have closed after they ended the stop', () => {
     expect(alarms.includes('ClosedByOthers')).toBe(outcome === 'failed');
   });
 
+  it.each([
+    ['no reading of the orders gets an answer', 10_000],
+    ['each reading takes long', 1_900],
+  ])('is soon known, or not at all, where %s', async (_, answersMs) => {
+    const fills = Array.from({ length: 30 }, (_fill, index) => ({
+      ...fill('0.001', 'short'),
+      id: `BTC-USD-${5000 + index}`,
+      order_id: `BTC-USD@${5000 + index}`,
+    }));
+    const between = (venue: Transport, time: VirtualClock): Transport => {
+      const inner = taken(fills, CANCELED)(venue);
+      return {
+        async send(request, options) {
+          const { order_id: id } = request.params as { order_id?: { text: string } };
+          const isOwn = request.endpoint !== 'GET /orders' || (id !== undefined && !id.text.startsWith('BTC-USD@50'));
+          if (isOwn) return inner.send(request, options);
+          await new Promise<void>((done) => void time.after(Math.min(answersMs, options.timeoutMs), done));
+          if (answersMs > options.timeoutMs) return { kind: 'failure', sent: true, message: 'timeout: response' };
+          return inner.send(request, options);
+        },
+      };
+    };
+    const { report } = await play(GUARDED, { between });
+    const ofClose = report.steps.find(({ verb }) => verb === 'close');
+    expect(Date.parse(ofClose?.endedAt ?? '') - Date.parse(ofClose?.startedAt ?? '')).toBeLessThan(15_000);
+  });
+
   it('keeps the rest from being closed by no limit of refusals: nothing was refused', async () => {
     const limits = { refusals: { max: 0, windowMs: 3_600_000 } };
     const between = taken([fill('0.04', 'short')], CANCELED);

@@ -13,14 +13,16 @@ import { isEndedByOthers, isStop } from '../../venue/position/residual.ts';
 import type { FillRecord, OrderRecord, Side } from '../../venue/records.ts';
 import type { StepExecution } from './execution.ts';
 
-/** How long the reading may take, ms: an exit goes on without it. */
+/** How long a reading may take, and until when the next may begin, ms: an exit goes on without it. */
 const READ_WITHIN_MS = 2000;
+const READ_ALL_WITHIN_MS = 10_000;
 /** Most pages of fills, and most orders that are read by their ids. */
 const MOST_PAGES = 5;
 const MOST_BY_ID = 20;
 const NONE = new Decimal(0);
 
-type Asking = Pick<StepExecution, 'run' | 'path'>;
+/** `until`: when no further reading begins, epoch ms. */
+type Asking = Pick<StepExecution, 'run' | 'path'> & { readonly until: number };
 
 /**
  * How much others have closed on `side` since an order of the run that could only close there ended without a request of the run: a venue
@@ -28,7 +30,11 @@ type Asking = Pick<StepExecution, 'run' | 'path'>;
  * known: 0. What others traded both ways counts as the difference; what other
  * runs of this program trade of their own does not count.
  */
-export async function readClosedByOthers({ run, path }: Asking, market: string, side: Side): Promise<Decimal> {
+export async function readClosedByOthers(
+  { run, path }: Pick<StepExecution, 'run' | 'path'>,
+  market: string,
+  side: Side,
+): Promise<Decimal> {
   const { log } = run;
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
   const taken = own.filter((order) => order.intent.side === side && isTakenAway(order));
@@ -36,7 +42,7 @@ export async function readClosedByOthers({ run, path }: Asking, market: string, 
   if (last === undefined) return NONE;
   const since = findSince(own, taken, side);
   const from = run.orderManager.watch.lookFrom(last.createdAt);
-  const ask = { run, path };
+  const ask = { run, path, until: run.clock.now() + READ_ALL_WITHIN_MS };
   const fills = await readFills(ask, market, Math.max(from, since));
   const others = fills.filter(
     (fill) => fill.market_id === market && fill.timestamp > since && log.tracker.byId(fill.order_id) === undefined,
@@ -79,12 +85,13 @@ async function readOrders(
   return orders;
 }
 
-/** One page of a market without the rows that cannot be read, which hide no other; undefined without an answer in time. */
+/** A page without the rows that cannot be read, which hide no other; undefined without an answer in time, and where the time is over. */
 async function read<E extends 'GET /fills' | 'GET /orders'>(
-  { run, path }: Asking,
+  { run, path, until }: Asking,
   endpoint: E,
   params: VenueCall<E>['params'],
 ): Promise<Extract<CallOutcome<E>, { kind: 'confirmed' }> | undefined> {
+  if (run.clock.now() >= until) return undefined;
   const outcome = await run.venue.call({
     id: run.callId(path),
     step: path,
