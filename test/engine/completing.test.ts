@@ -296,6 +296,19 @@ it('a page that was withdrawn is read again for a branch that asks at that insta
   expect(sent.map(({ at, what }) => [at, what])).toEqual(Array(2).fill([0, 'fills of BTC-USD since 0']));
 });
 
+it('reads by themselves the newest alone of many ended orders that a page may hide: others need the tokens', async () => {
+  const ended = Array.from({ length: 200 }, () =>
+    make('BTC-USD', { size: '10', filled: '0', recordFilled: '0' }, 'canceled'),
+  );
+  const full = Array.from({ length: PAGE_ROWS }, () => ({}));
+  const { made, run, asked } = completing((what) =>
+    what.startsWith('fills of BTC-USD since') ? { kind: 'confirmed', result: full } : undefined,
+  );
+  await run(made.readEnded(ended, 's', new Cancellation()));
+  const newest = ended.slice(-20).map((order) => `fills of ${nameOf(order)}`);
+  expect(asked()).toEqual(['fills of BTC-USD since 0', ...newest]);
+});
+
 describe('what rests when a step looks', () => {
   it('is read by market, but for what was shown just now and what has ended', async () => {
     const open = (market: string) => make(market, {}, 'open');

@@ -49,6 +49,9 @@ type Reading = 'GET /orders' | 'GET /fills' | 'GET /fills/order';
 /** Most steps touch orders that are complete. */
 const NONE: Promise<readonly TrackedOrder[]> = Promise.resolve([]);
 
+/** Most ended orders that are read by themselves where a page may hide what they filled: an exit must leave tokens for its orders. */
+const MOST_HIDDEN = 20;
+
 /** How long an answer may take where nothing may wait for it, ms. */
 const ANSWER_AT_ONCE_MS = 2000;
 
@@ -242,7 +245,9 @@ export class Completing {
       outcome.kind === 'confirmed'
         ? (outcome.unread ?? []).length > 0 || outcome.result.length >= PAGE_ROWS
         : isRefused;
-    return mayHide ? own.filter((order) => lacksFills(order) || mayHaveMore(order.snapshot)) : [];
+    if (!mayHide) return [];
+    const hidden = own.filter((order) => !lacksFills(order) && mayHaveMore(order.snapshot)).slice(-MOST_HIDDEN);
+    return own.filter((order) => lacksFills(order) || hidden.includes(order));
   }
 
   /** One page for all branches that ask for it at the same instant; it is withdrawn when none of them wants it any more. */

@@ -31,9 +31,6 @@ import { Settling } from './settle.ts';
 import { getOrderName, isQuarantined } from './status.ts';
 import { OrderWatch } from './watch.ts';
 
-/** Most orders that ended lately and are read again before it is said that nothing is held: an exit must leave tokens for its orders. */
-const MOST_ENDED_LATELY = 20;
-
 export class OrderManager {
   readonly watch: OrderWatch;
   private readonly run: OrderManagerParts;
@@ -172,7 +169,7 @@ export class OrderManager {
   }
 
   /**
-   * Reads the fills of the newest orders in a market that ended short lately: the record that showed the end may be older than what
+   * Reads the fills of the orders in a market that ended short lately: the record that showed the end may be older than what
    * filled. Gives those of which more has come to light.
    */
   async readEndedLately(market: string, step: string): Promise<readonly OrderHandle[]> {
@@ -181,7 +178,7 @@ export class OrderManager {
     const lately = log.tracker
       .orders()
       .filter(({ intent, snapshot }) => intent.market === market && (snapshot.context.terminalAt ?? 0) >= since);
-    const ended = await this.completing.readEnded(lately.slice(-MOST_ENDED_LATELY), step, new Cancellation());
+    const ended = await this.completing.readEnded(lately, step, new Cancellation());
     return ended.map((order) => this.handles.get(order));
   }
 
