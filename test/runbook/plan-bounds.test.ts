@@ -4,7 +4,7 @@ import { Decimal } from '../../src/base/decimal.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import { type Plan, planRun } from '../../src/runbook/plan/plan.ts';
 import type { PlanContext } from '../../src/runbook/plan/scope.ts';
-import type { Value } from '../../src/runbook/values.ts';
+import { Duration, type Value } from '../../src/runbook/values.ts';
 import { makePlanContext } from './plan-context.ts';
 
 function plan(text: string, inputs: Readonly<Record<string, Value>> = {}, context: Partial<PlanContext> = {}): Plan {
@@ -35,6 +35,17 @@ describe('the bounds of a plan', () => {
     expect(bounds.requests['GET /account']?.min).toBe(1);
     // The order, the account, and the two readings with which a live run begins.
     expect(pathTokensPerMinute).toBe(1 + 20 + 2 * 10);
+  });
+
+  it('count no round of a loop whose time is over before it begins', () => {
+    const loop = `repeat: {for: "inputs.t - seconds(10)", every: 1s, do: [{${ORDER}}]}`;
+    const text = `inputs: {t: {type: duration}}\nsteps: [{${loop}}, {${ORDER}}]`;
+    const bounds = (s: number) => most(plan(text, { t: new Duration(s * 1000) }));
+    expect([0, 10, 12].map(bounds)).toEqual([
+      { orders: 1, notional: '200' },
+      { orders: 1, notional: '200' },
+      { orders: 3, notional: '600' },
+    ]);
   });
 
   it('bound what an order was filled with by its size and price, and what is computed from that', () => {

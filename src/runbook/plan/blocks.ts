@@ -111,7 +111,7 @@ export class PlannedBlocks {
       : max === undefined
         ? Number.POSITIVE_INFINITY
         : countMostRounds(max, scope);
-    if (lengthMs === 0 || byCount <= 0) return { load: EMPTY, value: DONE };
+    if ((lengthMs !== undefined && lengthMs <= 0) || byCount <= 0) return { load: EMPTY, value: DONE };
     const bound = describeBound(step, scope);
     const inner = this.enterLoop(place, steps);
     const load = this.parts.rows.withLoop(bound, () =>
