@@ -644,10 +644,14 @@ class Path {
 
   /**
    * Whether the run fails behind a step's failure and halts in its clean-up: no `catch` takes what interrupted it, and its end has the
-   * error of the halt.
+   * error of the halt. A `catch` took it where a step around it succeeds.
    */
-  private isOverruled(end: JournalRecord): boolean {
-    const next = this.records.slice(this.records.indexOf(end) + 1).find(isBeginning);
+  private isOverruled(end: RecordOf<'step.ended'>): boolean {
+    const behind = this.records.slice(this.records.indexOf(end) + 1);
+    const isAround = ({ step, path }: JournalRecord) =>
+      end.step.startsWith(`${step}/`) && !this.isBeside(path, end.path);
+    const succeeds = (each: JournalRecord) => each.type === 'step.ended' && hasSucceeded(each) && isAround(each);
+    const next = behind.find((each) => isBeginning(each) || succeeds(each));
     return (
       next?.type === 'run.moved' &&
       next.data.from === 'running' &&

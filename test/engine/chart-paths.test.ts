@@ -283,6 +283,43 @@ steps:
   });
 });
 
+describe('a run that the deadman switch interrupts while no step waits', () => {
+  it('and that halts, goes on behind a failure that a clause took: drawn 1790014053', async () => {
+    const loaded = loadedFrom({
+      file: 'case.yaml',
+      text: `runbook: case
+dsl: 1
+leaves: {position: open, because: the case asks about the path}
+deadman: {market: BTC-USD, timeout: 6s, on_exit: disarm, keep_alive: 0s}
+vars: {n: {type: integer, init: 0}}
+steps:
+  - if: n == 0
+    do:
+      - id: entry
+        place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000}
+        catch: [{on: [unknown_outcome], then: retry}, {on: any, then: continue}]
+  - wait: 1s
+`,
+    });
+    const market = { tick: '1', lot: '0.0001', min_size: '0.0001', start: '64000' };
+    const faults = [{ on: 'POST /orders', do: 'error', error: 'CLIENT_ORDER_ID_DUPLICATE' }] as const;
+    const { entries } = await perform({ loaded, inputs: {}, config: { markets: { 'BTC-USD': market }, faults } });
+    const ends = entries.flatMap(({ type, data }) =>
+      type === 'step.ended' || type === 'step.retried' ? [[data.verb, data.error?.kind]] : [],
+    );
+    expect(ends).toEqual([
+      ['place', 'unknown_outcome'],
+      ['place', 'not_found'],
+      ['if', undefined],
+    ]);
+    const moves = entries.flatMap(({ type, data }) => (type === 'run.moved' ? [data.event] : []));
+    expect(moves).toEqual(['STARTED', 'FAILED', 'DONE', 'DONE', 'HALTED']);
+    expect(findDeparture(loaded.runbook, entries)).toBeUndefined();
+    const open = entries.filter(({ type, step }) => !(type === 'step.ended' && step.endsWith('/entry')));
+    expect(findDeparture(loaded.runbook, open)).toBeDefined();
+  });
+});
+
 describe('a parallel step', () => {
   const head = 'runbook: case\ndsl: 1\nvars: {n: {type: integer, init: 0}}\nsteps:\n';
 

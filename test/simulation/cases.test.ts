@@ -77,6 +77,24 @@ it.each([1_760_007_824])('a called runbook that fails stops its own clean-up: dr
   expect(stopped.map(({ step }) => step.includes('/finally/'))).toEqual([true]);
 });
 
+it.each([1_790_014_053])(
+  'a switch fires where nothing waits, and a clause takes another failure: drawn %i',
+  async (drawn) => {
+    const happened = await simulate({ drawn });
+    expect(await breachesOf(happened)).toEqual([]);
+    const ends = happened.entries.flatMap(({ type, step, data }) =>
+      type === 'step.ended' && step.startsWith('steps/') ? [[data.outcome, data.error?.kind]] : [],
+    );
+    expect(ends.slice(-2)).toEqual([
+      ['failed', 'not_found'],
+      ['succeeded', undefined],
+    ]);
+    const moves = happened.entries.flatMap(({ type, data }) => (type === 'run.moved' ? [data.event] : []));
+    expect(moves.slice(0, 2)).toEqual(['STARTED', 'FAILED']);
+    expect(happened.runs.map(({ result }) => result?.outcome)).toEqual(['halted']);
+  },
+);
+
 it.each([1_760_305_670])('an item is undone behind a later one: drawn %i', async (drawn) => {
   const happened = await simulate({ drawn });
   expect(await breachesOf(happened)).toEqual([]);
