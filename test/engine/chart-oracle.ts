@@ -91,7 +91,7 @@ class Path {
 
   /** Ends of loops that the chart has given the round in which they failed by themselves. */
   private readonly ranOut = new Set<JournalRecord>();
-  /** Loops that the run did not come to before it failed. */
+  /** Loops that the run did not come to before it failed, or an item before it was cancelled. */
   private readonly unbegun = new Set<string>();
 
   constructor(
@@ -268,8 +268,19 @@ class Path {
       if (entered?.loop === loop && entered.round >= round) continue;
       this.endPause(step);
       const isCancelled = own !== undefined && (!hasSucceeded(own) || this.stopsRun(step));
-      if (isCancelled && this.child(`${step}/do`) !== undefined) this.end(`${step}/do`, 'cancelled');
+      if (!isCancelled || this.child(`${step}/do`) === undefined) continue;
+      this.forgetBranches(step);
+      this.end(`${step}/do`, 'cancelled');
     }
+  }
+
+  /** Of what the chart ran ahead to in branches and items that were cancelled the journal says nothing. */
+  private forgetBranches(step: string): void {
+    if (!this.chart.joins.has(step)) return;
+    const isInside = (each: string) =>
+      /^\/(?:do|branches)\//.test(each.startsWith(step) ? each.slice(step.length) : '');
+    for (const known of [this.left, this.unbegun])
+      for (const each of [...known.keys()]) if (isInside(each)) known.delete(each);
   }
 
   private endPause(step: string): void {
@@ -294,7 +305,7 @@ class Path {
     if (this.isOpen(step)) this.failStep(step, data.error.kind, record);
     // A join that fails, where no clause with steps has taken it.
     const owed = this.findFailure(step);
-    if (owed !== undefined) this.endActor(owed, data.error.kind);
+    if (owed !== undefined) this.failOwed(step, owed, data.error.kind);
     if (!this.begun.delete(step) || this.takeLeft(step) !== 'failed') throw this.departs(record, 'the step is retried');
     // A clause has taken the halt of what is inside: the next attempt may end in another way.
     if (data.error.kind === 'unknown_outcome')
@@ -360,7 +371,12 @@ class Path {
     if (this.isOpen(step)) this.failStep(step, kind, record);
     // A join that fails, and then a `catch` that goes on failing.
     for (let owed = this.findFailure(step); owed !== undefined; owed = this.findFailure(step))
-      this.endActor(owed, kind);
+      this.failOwed(step, owed, kind);
+  }
+
+  private failOwed(step: string, owed: string, kind: string): void {
+    this.forgetBranches(step);
+    this.endActor(owed, kind);
   }
 
   /** The actor of a state that only fails, of the step's join or of one of its clauses. */
@@ -436,6 +452,7 @@ class Path {
 
   /** Fails the step's work. Branches that were cancelled have ended with it. */
   private failStep(step: string, kind: string, record: JournalRecord): void {
+    this.forgetBranches(step);
     this.endBranches(step);
     const node = this.nodeOf(step);
     const delayed = node?.after[0]?.eventType;
@@ -554,6 +571,7 @@ class Path {
       if (entered === undefined) continue;
       const round = `${entered.loop}[${entered.round}]`;
       if (round === last) continue;
+      if (this.isOfLaterItem({ path: entered.loop })) return this.isFirstUnbegun(step);
       this.entered.set(step, round);
       this.enteredWith.set(step, record);
       return record.type !== 'step.decided' || record.data.what !== 'while' || record.data.value === true;
@@ -566,9 +584,13 @@ class Path {
     const ahead = [...this.aheadOf(step)];
     const next = ahead.find((record) => record.type === 'run.moved' && record.data.from === 'running');
     const isNamed = ahead.some(({ step: each }) => each === step || each.startsWith(`${step}/`));
-    if (next?.type !== 'run.moved' || next.data.event !== 'FAILED' || isNamed || this.unbegun.has(step)) return false;
+    return next?.type === 'run.moved' && next.data.event === 'FAILED' && !isNamed && this.isFirstUnbegun(step);
+  }
+
+  private isFirstUnbegun(step: string): boolean {
+    const isFirst = !this.unbegun.has(step);
     this.unbegun.add(step);
-    return true;
+    return isFirst;
   }
 
   private isCaught({ on, not, if: condition, step = '' }: Guard, kind: string | undefined): boolean {
@@ -746,7 +768,7 @@ class Path {
   }
 
   /** Whether the chart is still in an item before that of the record: the step was cancelled there before it was asked for. */
-  private isOfLaterItem({ path }: JournalRecord): boolean {
+  private isOfLaterItem({ path }: Pick<JournalRecord, 'path'>): boolean {
     return listRounds(path).some(({ loop, round }) => {
       const step = toStatic(loop);
       const entered = this.chart.each.has(step) && !undoesIn(loop, path) ? this.entered.get(step) : undefined;

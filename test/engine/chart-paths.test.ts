@@ -428,6 +428,52 @@ finally:
     expect(findDeparture(runbook, open)).toBeDefined();
   });
 
+  describe.each([
+    ['a loop', 'repeat: {max: 2, do: [{if: k > 9, do: [{wait: 1ms}]}, {wait: 1ms}, {if: k == 3, assert: n > 0}]}'],
+    ['a block', 'if: k > 0, do: [{if: k == 3, wait: 1ms}, {if: k == 3, assert: n > 0}]'],
+  ])('of whose items one fails before others come to %s', (_, next) => {
+    it.each([
+      ['fails the run', '[1, 1, 3]', ''],
+      ['fails the run', '[1, 2, 3]', ''],
+      ['is handled', '[3, 1]', 'catch: [{on: any, then: continue}]'],
+      ['is tried again', '[3, 1]', 'catch: [{on: any, do: [{set: {n: 1}}], then: retry}]'],
+    ])('and %s, is a path, %s: drawn 1780001021', async (_, list, clause) => {
+      const { runbook, entries } = await play(`${head}  - parallel:
+      each: k
+      in: '${list}'
+      max: 3
+      do:
+        - {if: k == 1, place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000}, await: accepted}
+        - {${next}}
+        - {if: k < 3, wait: 5s}
+    ${clause}
+`);
+      const failed = entries.filter((entry) => entry.type === 'step.ended' && entry.data.error !== undefined);
+      const isIn = ({ step }: Entry) => step.startsWith('steps/1:parallel[') && step.endsWith(':assert');
+      expect(failed.filter(isIn)).toHaveLength(1);
+      expect(findDeparture(runbook, entries)).toBeUndefined();
+      expect(
+        findDeparture(
+          runbook,
+          entries.filter((entry) => entry !== failed[0]),
+        ),
+      ).toBeDefined();
+    });
+  });
+
+  it('of whose items one comes to no loop, and none fails, is refused', async () => {
+    const { runbook, entries } = await play(`${head}  - parallel:
+      each: k
+      in: '[1, 2]'
+      max: 2
+      do: [{wait: 1ms}, {repeat: {max: 2, do: [{wait: 1ms}]}}]
+`);
+    expect(findDeparture(runbook, entries)).toBeUndefined();
+    const less = entries.filter(({ step }) => !step.startsWith('steps/1:parallel[0]/do/2'));
+    expect(less.length).toBeLessThan(entries.length);
+    expect(findDeparture(runbook, less)).toBeDefined();
+  });
+
   it('that fails before its first step, a loop, is a path: drawn 81942', async () => {
     const { runbook, entries } = await play(`${head}  - for_each: {each: k, in: '[1]', do: [{wait: 1s}]}
   - wait: 1s

@@ -77,6 +77,13 @@ it.each([1_760_007_824])('a called runbook that fails stops its own clean-up: dr
   expect(stopped.map(({ step }) => step.includes('/finally/'))).toEqual([true]);
 });
 
+it.each([1_780_001_021])('an item fails before another comes to its loop: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  const begun = happened.entries.filter(({ type, step }) => type === 'step.started' && step.endsWith(':repeat'));
+  expect(begun.map(({ step }) => /parallel\[\d\]/.exec(step)?.[0])).toEqual(['parallel[1]']);
+});
+
 it.each([1_790_014_053])(
   'a switch fires where nothing waits, and a clause takes another failure: drawn %i',
   async (drawn) => {
