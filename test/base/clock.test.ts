@@ -54,6 +54,24 @@ describe('system time', () => {
     ]);
   });
 
+  it('runs timers that are due together at one time, however long the process stood still between them', async () => {
+    let passed = 0;
+    const machine = { wall: () => EIGHT + passed, monotonic: () => passed, sinceBoot: () => passed };
+    const clock = new SystemClock(machine);
+    const seen: [number, number][] = [];
+    const note = () => seen.push([clock.now() - EIGHT, clock.elapsed()]);
+    clock.after(0, () => {
+      note();
+      passed += 6000;
+    });
+    clock.after(0, note);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(seen).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+
   it('cancels pauses', async () => {
     const clock = new SystemClock();
     const seen: string[] = [];

@@ -45,6 +45,16 @@ it.each([85_000_207, 85_000_375])(
   },
 );
 
+it.each([1_792_001_529])('what falls due as a process is stopped has the time of that: drawn %i', async (drawn) => {
+  const happened = await simulate({ drawn });
+  expect(await breachesOf(happened)).toEqual([]);
+  const begun = happened.entries.filter(
+    ({ type, step }) => type === 'step.started' && step.endsWith(':wait_for[1]/w2'),
+  );
+  const [at] = happened.stops.map(({ from }) => from);
+  expect(begun.map((entry) => entry.at)).toEqual([at, at, at]);
+});
+
 it.each([400_004_608])('a disk that hangs as the run disarms its switch lets it not fire: drawn %i', async (drawn) => {
   const happened = await simulate({ drawn });
   expect(await breachesOf(happened)).toEqual([]);

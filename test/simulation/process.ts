@@ -103,9 +103,12 @@ export class Process {
     if (fault?.point === 'time') base.at(base.now() + fault.at, () => this.strike(fault, 'time'));
   }
 
-  /** Does it now; once it is thawed, where it is frozen; never, where it is dead. */
+  /**
+   * Does it now; once it is thawed, where it is frozen; never, where it is dead. What falls due in the instant of a stop is done in that
+   * instant, because a clock gives all of it the time that it read before; what it sends or stores waits until the process goes on.
+   */
   whenRunning(turn: () => void, due?: number): void {
-    if (this.state === 'running') turn();
+    if (this.state === 'running' || (this.isStopping && due !== undefined)) turn();
     else if (this.state === 'frozen') this.held.push({ turn, due });
   }
 
@@ -152,6 +155,11 @@ export class Process {
   /** It is dead, and the moment of its death is not over. */
   get isDying(): boolean {
     return this.state === 'dead' && this.struckAt?.at === this.base.now();
+  }
+
+  /** It is stopped, and will go on, and the instant at which it was is not over. */
+  private get isStopping(): boolean {
+    return this.state === 'frozen' && this.stops.at(-1)?.from === this.base.now();
   }
 
   thaw(): void {
