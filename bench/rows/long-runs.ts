@@ -106,7 +106,9 @@ const RECOVERY = fileURLToPath(new URL('./recovery.mjs', import.meta.url));
 
 interface Recovery {
   readonly tookMs: number;
+  /** In a process that has resumed a run before, and in one that has just begun and compiles its code meanwhile. */
   readonly holdMs: number;
+  readonly firstHoldMs: number;
   readonly peakMb: number;
 }
 
@@ -192,12 +194,19 @@ export const LONG_RUN_ROWS: readonly Row[] = [
   inResume(UNDER_SWITCH, writeArmedWatch),
   {
     id: '22',
-    what: 'the same: longest hold of the event loop',
+    what: 'the same: longest hold of the event loop, in a process that has resumed a run before',
     against: 'none',
     unit: 'ms',
     pass: 50,
     excellent: 20,
     measure: async () => (await measureRecovery(DAY, writeArmedWatch)).holdMs,
+  },
+  {
+    id: '22',
+    what: 'the same: in a process that has just begun',
+    against: 'none',
+    unit: 'ms',
+    measure: async () => (await measureRecovery(DAY, writeArmedWatch)).firstHoldMs,
   },
   {
     id: '22',

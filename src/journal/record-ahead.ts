@@ -59,8 +59,8 @@ export class RecordAhead implements Iterable<Entry | PassedRounds> {
       if (next.done === true) break;
       this.parts = [...this.parts.slice(this.taken), ...next.value];
       this.taken = 0;
+      await settle();
     }
-    if (!this.isWhole) await settle();
   }
 
   *[Symbol.iterator](): Generator<Entry | PassedRounds> {
