@@ -83,6 +83,23 @@ it('waits for no fills of ended orders where the venue does not answer', async (
   expect(Date.parse(ofClose?.endedAt ?? '') - Date.parse(ofClose?.startedAt ?? '')).toBeLessThan(5000);
 });
 
+it('reads for that the orders that ended lately in its market alone', async () => {
+  const ended = (id: string, market: string, size: string) =>
+    `  - id: ${id}
+    place: {type: limit, market: ${market}, side: long, size: ${size}, price: 1000}
+  - cancel: ${id}
+`;
+  const old = `${ended('old', 'BTC-USD', '0.01')}  - wait: 2m\n`;
+  const steps = `${old}${ended('other', 'ETH-USD', '0.02')}${ended('late', 'BTC-USD', '0.03')}${CLOSE}`;
+  const { entries, books } = await play(steps);
+  const asked = entries.flatMap((entry) =>
+    entry.type === 'call.intended' && entry.step === 'steps/out' && entry.data.endpoint === 'GET /fills/order'
+      ? [entry.data.params['order_id']]
+      : [],
+  );
+  expect(asked).toEqual(books.orders.filter(({ initial_size }) => initial_size === '0.03').map(({ id }) => id));
+});
+
 it('closes what the run holds, and leaves nothing working', async () => {
   const played = await play(LONG + STOP + ADDING + TAKING + CLOSE);
   expect(listOrders(played)).toEqual([
