@@ -91,13 +91,15 @@ it('reads for that the orders that ended lately in its market alone', async () =
 `;
   const old = `${ended('old', 'BTC-USD', '0.01')}  - wait: 2m\n`;
   const steps = `${old}${ended('other', 'ETH-USD', '0.02')}${ended('late', 'BTC-USD', '0.03')}${CLOSE}`;
-  const { entries, books } = await play(steps);
+  const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100' };
+  const { entries, books } = await play(steps, { config: { markets: { 'BTC-USD': market, 'ETH-USD': market } } });
   const asked = entries.flatMap((entry) =>
     entry.type === 'call.intended' && entry.step === 'steps/out' && entry.data.endpoint === 'GET /fills/order'
       ? [entry.data.params['order_id']]
       : [],
   );
-  expect(asked).toEqual(books.orders.filter(({ initial_size }) => initial_size === '0.03').map(({ id }) => id));
+  expect(books.orders.map(({ initial_size: size }) => size)).toEqual(['0.01', '0.02', '0.03']);
+  expect(asked).toEqual([books.orders[2]?.id]);
 });
 
 it('closes what the run holds, and leaves nothing working', async () => {
