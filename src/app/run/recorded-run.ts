@@ -2,7 +2,6 @@
  * Executes the record of a run again while it is read, for a replay and for a resume. Nothing is sent meanwhile, so it is begun once more
  * where it turns out that more of the record is needed than was read.
  */
-import { settle } from '../../base/clock.ts';
 import { Divergence } from '../../engine/playback/playback.ts';
 import { mayPassRounds } from '../../engine/steps/passing.ts';
 import { ChainCheck } from '../../journal/chain.ts';
@@ -30,8 +29,6 @@ export async function playRecord<R extends RecordAhead, T>(
   play: (record: R) => Promise<T>,
 ): Promise<T> {
   for (let how: HowToRead = { ahead: LINES_AHEAD, mayPass: true }; ; ) {
-    // Checking the runbook, or what was played before, has held the event loop already.
-    await settle();
     const record = open(how);
     try {
       await record.readOn();
