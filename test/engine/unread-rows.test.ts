@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { Transport, WireRequest } from '../../src/gateway/transport.ts';
+import { RunPageFold } from '../../src/report/folds/run-facts.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay } from './stage.ts';
 
 const CONFIG: SimulatorConfig = {
@@ -184,6 +185,9 @@ describe('cancel_all beside a row of another program that cannot be read', () =>
     ]);
     expect([swept?.data.left?.length, swept?.data.unread?.length ?? 0]).toEqual([0, left]);
     expect(cancelled.length > 0).toBe(odd['status'] === 'open');
+    const page = new RunPageFold();
+    for (const entry of entries) page.apply(entry);
+    expect(page.document().unaccounted.alarms.filter(({ alarm }) => alarm === 'LeftByCancelAll')).toHaveLength(left);
   });
 });
 
