@@ -19,6 +19,8 @@ export interface Sample {
   readonly trial: string;
   readonly size: number;
   readonly runs?: number;
+  /** MB that its heap may have of what lives long; as many as Node gives by itself where it is absent. */
+  readonly heapMb?: number;
 }
 
 const pairs = new Map<string, Promise<readonly { readonly ours: TrialResult; readonly theirs: TrialResult }[]>>();
@@ -42,10 +44,13 @@ export function measureTrial(sample: Sample, pick: Pick, rounds = 3): number {
   return computeMedian(Array.from({ length: rounds }, () => pick(run(sample))));
 }
 
-function run({ trial, size, runs = 6 }: Sample): TrialResult {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, trial, String(size), String(runs)], {
-    encoding: 'utf8',
-  });
+function run({ trial, size, runs = 6, heapMb }: Sample): TrialResult {
+  const options = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...options, PROGRAM, trial, String(size), String(runs)],
+    { encoding: 'utf8' },
+  );
   if (status !== 0) throw new Error(`${trial} of ${size} ended with ${status}: ${stderr.slice(0, 1000)}`);
   return JSON.parse(stdout) as TrialResult;
 }

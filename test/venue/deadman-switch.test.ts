@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CALM, SimulatedVenue, START_MS } from './harness.ts';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { Simulator } from '../../src/gateway/simulator/simulator.ts';
+import { CALM, SimulatedVenue, START_MS, wire } from './harness.ts';
 
 const BTC = { market_id: 'BTC-USD' } as const;
 
@@ -124,5 +126,22 @@ describe('shapes of other deployments', () => {
     expect((await venue.call('POST /cancel_all_after', { ...BTC, timeout: 60_000 })).result).toEqual([
       expect.objectContaining({ status: 'active' }),
     ]);
+  });
+});
+
+describe('the books', () => {
+  it.each([
+    [0, ['armed', 'disarmed']],
+    [100, ['armed', 'renewed', 'renewed', 'renewed', 'disarmed']],
+  ])('keep nothing of a renewal where they keep %s requests', async (keptRequests, events) => {
+    const clock = new VirtualClock(START_MS);
+    const simulator = new Simulator(CALM, clock, 1, { keptRequests });
+    const transport = simulator.transport();
+    for (let count = 0; count < 4; count += 1)
+      await clock.runUntil(
+        transport.send(wire('POST /cancel_all_after', { ...BTC, timeout: 60_000 }), { timeoutMs: 10_000 }),
+      );
+    await clock.runUntil(transport.send(wire('DELETE /cancel_all_after', BTC), { timeoutMs: 10_000 }));
+    expect(simulator.books().deadman.events.map(({ event }) => event)).toEqual(events);
   });
 });

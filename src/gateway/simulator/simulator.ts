@@ -77,8 +77,8 @@ export class Simulator {
   private readonly calls = new Map<string, number>();
 
   /**
-   * `seed` is a whole number; `keptRequests`: how many requests the books show, 0 for a run that reads none. Throws RangeError if
-   * `readSimulatorConfig` reports problems of the configuration.
+   * `seed` is a whole number; `keptRequests`: how many requests the books show, 0 for a run that reads neither them nor the renewals of
+   * the switch. Throws RangeError if `readSimulatorConfig` reports problems of the configuration.
    */
   constructor(config: SimulatorConfig, clock: Clock, seed: number, { keptRequests = KEPT_REQUESTS } = {}) {
     const settings = completeConfig(config);
@@ -87,7 +87,7 @@ export class Simulator {
     this.startedAt = clock.now();
     this.chance = new Chance(seed);
     this.markets = mapFields(settings.markets, ({ tick, lot, min_size }) => ({ tick, lot, min_size }));
-    this.venue = openVenue(settings, clock, this.chance);
+    this.venue = openVenue(settings, clock, this.chance, keptRequests > 0);
     this.admission = new Admission(this.venue, this.startedAt);
     this.faults = new Faults(settings.faults, this.chance);
   }

@@ -24,10 +24,13 @@ export class DeadmanSwitch {
   private readonly firingDelayMs: number;
   private readonly fire: (at: number) => void;
   private readonly armed = new Map<string, ArmedSwitch & { timer: Timer }>();
+  private readonly keepsRenewals: boolean;
   private activityAt: number;
 
-  constructor(clock: Clock, firingDelayMs: number, fire: (at: number) => void) {
+  /** `keepsRenewals`: whether the books have them; a switch of a month is renewed 170,000 times. */
+  constructor(clock: Clock, firingDelayMs: number, fire: (at: number) => void, keepsRenewals: boolean) {
     this.clock = clock;
+    this.keepsRenewals = keepsRenewals;
     this.firingDelayMs = firingDelayMs;
     this.fire = fire;
     this.activityAt = clock.now();
@@ -46,7 +49,8 @@ export class DeadmanSwitch {
   arm(marketId: string, timeoutMs: number, at: number): void {
     const before = this.armed.get(marketId);
     before?.timer.cancel();
-    this.events.push({ at, event: before === undefined ? 'armed' : 'renewed', marketId, timeoutMs });
+    if (before === undefined) this.events.push({ at, event: 'armed', marketId, timeoutMs });
+    else if (this.keepsRenewals) this.events.push({ at, event: 'renewed', marketId, timeoutMs });
     this.watch({ marketId, timeoutMs }, at + timeoutMs);
   }
 

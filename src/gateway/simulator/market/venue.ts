@@ -26,8 +26,8 @@ export interface Venue {
   readonly sessions: Sessions;
 }
 
-/** Starts the venue now, with the positions and orders of the settings. */
-export function openVenue(settings: Settings, clock: Clock, chance: Chance): Venue {
+/** Starts the venue now, with the positions and orders of the settings. `keepsRenewals`: whether the books show those of the switch. */
+export function openVenue(settings: Settings, clock: Clock, chance: Chance, keepsRenewals: boolean): Venue {
   const startedAt = clock.now();
   const markets = openMarkets(settings, startedAt, chance);
   const ledger = new OrderLedger(settings.account.id, settings.surprises, {
@@ -40,7 +40,12 @@ export function openVenue(settings: Settings, clock: Clock, chance: Chance): Ven
   const fillEngine = new FillEngine({ settings, chance, ledger, account, markets });
   const events = new EventQueue(clock, [...markets.values()], (market, at) => fillEngine.step(market, at));
   const orderEntry = new OrderEntry({ settings, chance, events, fillEngine, ledger });
-  const deadman = new DeadmanSwitch(clock, settings.surprises.deadmanDelayMs, (at) => orderEntry.cancelByDeadman(at));
+  const deadman = new DeadmanSwitch(
+    clock,
+    settings.surprises.deadmanDelayMs,
+    (at) => orderEntry.cancelByDeadman(at),
+    keepsRenewals,
+  );
   const sessions = new Sessions(settings.auth, startedAt);
   const { positions, resting } = settings.account;
   fillEngine.openWith({ positions, resting: resting.filter(({ agoMs }) => agoMs >= 0) }, startedAt);
