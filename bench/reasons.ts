@@ -28,5 +28,5 @@ export const REASONS: Readonly<Record<string, string>> = {
   '22':
     'While an order rests, each round checks, applies, journals and compares its record, and every fifteenth has a heartbeat; only ' +
     'what is stored is short. No part is much larger than the others: garbage 10 %, comparing entries with those of ' +
-    'the round before 6 %, digests 3 %. The most memory is garbage that V8 has moved to the old space and collects once in many hours.',
+    'the round before 6 %, digests 3 %.',
 };

@@ -452,20 +452,32 @@ it.each([
   expect(JSON.stringify(said?.data).includes('under_kill')).toBe(why !== undefined);
 });
 
-/** A stop with a size rests before and after it has triggered with the same record: only the market shows which. */
+const SIZED =
+  'place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 63000, price: 62500}, allow: reduce';
+const FRACTION = 'protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 63000, price: 62500}}';
+
+/**
+ * A stop with a size rests before and after it has triggered with the same record; so does one with a fraction, where its venue goes on
+ * showing that, against the profile: only the market shows which.
+ */
 it.each([
-  ['62000', 'failed', '0', ['short 0.1']],
-  ['63050', 'succeeded', '0.1', []],
+  [SIZED, '62000', 'failed', '0', ['short 0.1']],
+  [SIZED, '63050', 'succeeded', '0.1', []],
+  [FRACTION, '62000', 'failed', '0', ['short 0.1']],
+  [FRACTION, '63050', 'succeeded', '0.1', []],
 ] as const)(
-  'counts on a stop with a size as far as the market at %s is within its limit',
-  async (price, outcome, covered, closed) => {
-    const stop =
-      'place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 63000, price: 62500}, allow: reduce';
+  'counts on a stop, %s, as far as the market at %s is within its limit',
+  async (stop, price, outcome, covered, closed) => {
     const needs: unknown[] = [];
     const answersFeed: Scene['answersFeed'] = (need) => needs.push(need) > 0;
     const { entries, ...end } = await performed(
       `steps:\n  - ${BUYS}\n  - {${stop}}\n  - wait: 1m\non_error:\n  - close: BTC-USD`,
-      { priceFeed: true, answersFeed, config: { markets: { 'BTC-USD': { path: jumping(price) } } } },
+      {
+        priceFeed: true,
+        answersFeed,
+        between: showFractions,
+        config: { markets: { 'BTC-USD': { path: jumping(price) } } },
+      },
     );
     expect(needs).toContainEqual({ class: 'complete', withinMs: 2000 });
     const said = entries.find(({ type }) => type === 'run.residual');
@@ -475,6 +487,19 @@ it.each([
     );
   },
 );
+
+/** A venue that shows the fraction of a stop-loss also when it has triggered. */
+const showFractions: NonNullable<Scene['between']> = (venue) => ({
+  async send(request, options) {
+    const reply = await venue.send(request, options);
+    if (request.endpoint !== 'GET /orders' || reply.kind !== 'answer') return reply;
+    const answer = JSON.parse(reply.body) as { readonly result: readonly Readonly<Record<string, unknown>>[] };
+    const result = answer.result.map((row) =>
+      row['order_type'] === 'stop_loss' && row['status'] === 'open' ? { ...row, size: '1', initial_size: '1' } : row,
+    );
+    return { ...reply, body: JSON.stringify({ ...answer, result }) };
+  },
+});
 
 const jumping = (price: string) =>
   ({

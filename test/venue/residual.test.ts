@@ -23,7 +23,6 @@ interface Given {
   readonly allow?: 'reduce';
   /** The price of the market. */
   readonly price?: string;
-  readonly showsBase?: true;
   /** ms after T0. */
   readonly at?: number;
 }
@@ -60,7 +59,6 @@ function order(given: Given): OwnOrder {
       recordFilled: filled,
       fills,
       triggered: given.triggered,
-      ...(given.showsBase === undefined ? {} : { showsBase: given.showsBase }),
     },
   };
   return { intent, snapshot, createdAt: T0 + at, provenHeld: given.provenHeld };
@@ -205,18 +203,8 @@ describe('what is covered', () => {
     ['above the limit, to buy', '-1', { price: '101', side: 'long' }, '0'],
     ['below the limit, to buy', '-1', { price: '99', side: 'long' }, '1'],
     ['below the limit of one without a limit', '1', { price: '99', type: 'stop_market' }, '1'],
-    [
-      'below the limit of a part of the position, which shows whether it waits',
-      '1',
-      { price: '99', type: 'stop_loss' },
-      '1',
-    ],
-    [
-      'below the limit of one that shows a size from the start',
-      '1',
-      { price: '99', type: 'stop_loss', showsBase: true },
-      '0',
-    ],
+    // It shows a size when it has triggered, if its venue keeps to the profile.
+    ['below the limit of a part of the position', '1', { price: '99', type: 'stop_loss' }, '0'],
   ])('of a stop, with the market %s', (_, held, { price, ...given }, covered) => {
     const opens = order({ side: held === '1' ? 'long' : 'short', filled: '1' });
     const resting = order({ side: 'short', type: 'stop_limit', state: 'open', ...given });

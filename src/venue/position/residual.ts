@@ -268,14 +268,13 @@ function hasGapped({ intent, snapshot: { context } }: OwnOrder): boolean {
 }
 
 /**
- * Whether the records of a stop look the same before and after it has triggered: one of a size shows that size all the time. Then only
- * the market shows whether it still waits.
+ * Whether the records of a stop may look the same before and after it has triggered: one of a size shows that size all the time, and one
+ * of a fraction may, against what the profile says of its venue. Then only the market shows whether it still waits.
  */
 export function hidesTrigger(order: OwnOrder): boolean {
   const { intent, snapshot } = order;
-  const { showsBase, lastRecord } = snapshot.context;
   if (!isWorkingStop(order) || intent.type === 'stop_market' || hasGapped(order)) return false;
-  return lastRecord?.status !== 'placed' && (intent.type === 'stop_limit' || showsBase === true);
+  return snapshot.context.lastRecord?.status !== 'placed';
 }
 
 /** Whether the market is beyond the limit of a stop whose records hide that it has triggered: at that price it rests unfilled. */
