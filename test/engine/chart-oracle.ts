@@ -348,7 +348,7 @@ class Path {
     if (this.isOpen(step)) this.endPause(step);
     const isRace = this.chart.joins.get(step) === 'any';
     // The chart has run ahead through a loop without rounds, and the branch was cancelled before it. Its next round is not begun yet.
-    if (isRace && this.isOpen(step))
+    if (isRace && (this.isOpen(step) || !this.isAt(step)))
       for (const each of [...this.left.keys()]) if (each.startsWith(`${step}/`)) this.left.delete(each);
     if (this.isOpen(step) && (stops || isRace)) this.endBranches(step);
     // Of items, which come one after another in the chart, the one that another has cancelled.
@@ -499,7 +499,7 @@ class Path {
         return this.isWanted(step);
       case 'when':
       case 'until':
-        return this.decided(guard, text) ?? (what === 'when' && this.failsItself(step));
+        return this.decided(guard, text) ?? (what === 'when' && (this.failsItself(step) || this.isUnbegun(step)));
       case 'rounds':
         return this.hasAnotherRound(step);
       case 'catch':
@@ -579,12 +579,17 @@ class Path {
     return this.isUnbegun(step);
   }
 
-  /** Whether the run failed before the loop: the chart, which goes through loops without rounds, is left in the first of this one. */
+  /**
+   * Whether the run failed before the loop, or `switch`, or a step around it ran out of time: the chart, which goes through loops without
+   * rounds and past cases that nobody asked about, is left in the first of this one.
+   */
   private isUnbegun(step: string): boolean {
     const ahead = [...this.aheadOf(step)];
-    const next = ahead.find((record) => record.type === 'run.moved' && record.data.from === 'running');
-    const isNamed = ahead.some(({ step: each }) => each === step || each.startsWith(`${step}/`));
-    return next?.type === 'run.moved' && next.data.event === 'FAILED' && !isNamed && this.isFirstUnbegun(step);
+    const around = listOuter(step);
+    const isEnd = (record: JournalRecord) => around.some((outer) => this.begun.has(outer) && isEndOf(record, outer));
+    const next = ahead.findIndex((record) => isEnd(record) || hasLeft(record));
+    const isNamed = ahead.slice(0, next).some(({ step: each }) => each === step || each.startsWith(`${step}/`));
+    return next >= 0 && !isNamed && endsEarly(ahead[next] as JournalRecord) && this.isFirstUnbegun(step);
   }
 
   private isFirstUnbegun(step: string): boolean {
@@ -899,6 +904,15 @@ class Path {
       `entry ${seq} (${type} ${path}): ${what}; the chart is in ${JSON.stringify(this.snapshot.value)}`,
     );
   }
+}
+
+const hasLeft = (record: JournalRecord): record is RecordOf<'run.moved'> =>
+  record.type === 'run.moved' && record.data.from === 'running';
+
+/** Whether the run fails, or a step runs out of time, here. */
+function endsEarly(record: JournalRecord): boolean {
+  if (record.type === 'run.moved') return record.data.event === 'FAILED';
+  return 'error' in record.data && record.data.error?.kind === 'timeout' && record.data.error.step === record.path;
 }
 
 /** The chart's phase by the state of the run. */

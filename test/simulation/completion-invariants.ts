@@ -182,7 +182,7 @@ export const COMPLETION_INVARIANTS = {
         for (const { intent, snapshot } of run.tracker.orders()) {
           const [order] = intents.get(intent.clientOrderId)?.orders ?? [];
           if (order?.terminal !== true || !isTerminal(snapshot.state) || told.has(intent.clientOrderId)) continue;
-          if (facts.wasHidden(order)) continue;
+          if (facts.wasHidden(order) || facts.wasShownLate(order, run)) continue;
           const sum = sumFills(read.of(order.id));
           if (!decimal(sum).eq(decimal(order.filled)))
             yield `${run.name} ends with ${sum} of ${order.filled} in the fills of ${order.id}`;

@@ -170,6 +170,20 @@ export class Facts {
     return all.length > own.length;
   }
 
+  /**
+   * Whether a run ended when its order had, and before anything at the venue had to show what that filled last: neither the record, which
+   * shows its end first there, nor the fills. Only the ledger of the account finds it.
+   */
+  wasShownLate({ terminal, history }: BookedOrder, run: RunTold): boolean {
+    const { fillLagMs = 0, readLagMs = 0, surprises: { filledLagMs = 0 } = {} } = this.happened.scenario.venue;
+    const last = history.at(-1);
+    const filledAt = history.find((state) => state.total_filled_size === last?.total_filled_size)?.at ?? 0;
+    const endedAt = this.endOf(run);
+    if (filledLagMs === 0 || !terminal || last === undefined || endedAt === undefined || last.at > endedAt)
+      return false;
+    return filledAt + Math.min(fillLagMs, readLagMs + filledLagMs) >= endedAt;
+  }
+
   /** When a run ended, by the venue's clock: its last end, where it was resumed after one. */
   endOf({ entries }: RunTold): number | undefined {
     const last = entries.findLast((entry) => entry.type === 'run.ended');

@@ -44,6 +44,10 @@ export function* findWrongMoney(facts: Facts): Iterable<string> {
     if (!unread.includes(venueId)) yield `the ledger does not say that fills of ${venueId} were not read`;
     lacking.add(intent.market);
   }
+  for (const order of own) {
+    const run = intents.get(order.client_order_id)?.run;
+    if (run !== undefined && facts.wasShownLate(order, run)) lacking.add(order.market_id);
+  }
   const isOwn = new Set(own.filter(({ client_order_id: id }) => intents.has(id)).map(({ id }) => id));
   const ofOwn = happened.books.fills.filter((fill) => isOwn.has(fill.order_id));
   for (const market of new Set([...Object.keys(markets), ...ofOwn.map((fill) => fill.market_id)])) {

@@ -67,8 +67,9 @@ function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): I
   for (const market of new Set(orders.map(({ market_id }) => market_id))) {
     const here = orders.filter(({ market_id }) => market_id === market);
     const isPart = ({ type }: { readonly type: string }) => type === 'stop_loss' || type === 'take_profit';
+    const isUnseen = (order: (typeof here)[number]) => facts.wasHidden(order) || facts.wasShownLate(order, run);
     // A part of the position may have closed what another run opened.
-    if (here.some((order) => (isPart(order) && order.filled !== '0') || facts.wasHidden(order))) continue;
+    if (here.some((order) => (isPart(order) && order.filled !== '0') || isUnseen(order))) continue;
     const net = here.reduce(
       (sum, { side, filled }) => (side === 'long' ? sum.plus(filled) : sum.minus(filled)),
       decimal('0'),
@@ -583,9 +584,12 @@ export const ORDER_INVARIANTS = {
         const most = getExposure(snapshot).filled;
         if (decimal(most).gt(decimal(order.filled)))
           yield `${intent.clientOrderId} counts ${most} filled, the venue ${order.filled}`;
-        const hasEnded = intents.get(intent.clientOrderId)?.run.result !== undefined;
+        const run = intents.get(intent.clientOrderId)?.run;
         const isFinal =
-          ['closed', 'canceled', 'rejected'].includes(snapshot.state) && hasEnded && !facts.wasHidden(order);
+          ['closed', 'canceled', 'rejected'].includes(snapshot.state) &&
+          run?.result !== undefined &&
+          !facts.wasHidden(order) &&
+          !facts.wasShownLate(order, run);
         const readings = settled.filter(
           (each) =>
             each.entry.data.kind === 'confirmed' &&
