@@ -580,13 +580,20 @@ class Path {
   }
 
   /**
-   * Whether the run failed before the loop, or `switch`, or a step around it ran out of time: the chart, which goes through loops without
+   * Whether the run, or a step around it, failed by itself before the loop or `switch`: the chart, which goes through loops without
    * rounds and past cases that nobody asked about, is left in the first of this one.
    */
   private isUnbegun(step: string): boolean {
+    // Of a step around it that the chart has left already, the loop is in its next attempt.
+    const around = listOuter(step).filter((outer) => this.begun.has(outer));
+    const behind = new Map(around.map((outer) => [outer, this.left.get(outer)?.length ?? 0]));
+    const isEnd = (record: JournalRecord) => {
+      const left = behind.get(record.step);
+      if (left === undefined || !isEndOf(record, record.step)) return false;
+      behind.set(record.step, left - 1);
+      return left <= 0;
+    };
     const ahead = [...this.aheadOf(step)];
-    const around = listOuter(step);
-    const isEnd = (record: JournalRecord) => around.some((outer) => this.begun.has(outer) && isEndOf(record, outer));
     const next = ahead.findIndex((record) => isEnd(record) || hasLeft(record));
     const isNamed = ahead.slice(0, next).some(({ step: each }) => each === step || each.startsWith(`${step}/`));
     return next >= 0 && !isNamed && endsEarly(ahead[next] as JournalRecord) && this.isFirstUnbegun(step);
@@ -909,10 +916,10 @@ class Path {
 const hasLeft = (record: JournalRecord): record is RecordOf<'run.moved'> =>
   record.type === 'run.moved' && record.data.from === 'running';
 
-/** Whether the run fails, or a step runs out of time, here. */
+/** Whether the run fails, or a step by itself, here. */
 function endsEarly(record: JournalRecord): boolean {
   if (record.type === 'run.moved') return record.data.event === 'FAILED';
-  return 'error' in record.data && record.data.error?.kind === 'timeout' && record.data.error.step === record.path;
+  return 'error' in record.data && toStatic(record.data.error?.step ?? '') === record.step;
 }
 
 /** The chart's phase by the state of the run. */

@@ -164,6 +164,7 @@ it.each([1_740_000_342])(
 it.each([
   [1_796_014_034, 'a race is over before a branch comes to its loop'],
   [1_796_008_835, 'nothing can be read before the cases of a switch'],
+  [1_796_002_361, 'a loop fails before its first round, in which another begins'],
   [1_796_041_501, 'a block runs out of time before its loop'],
   [1_796_041_304, 'a clause cancels an order of another branch, and its step reads on'],
   [1_796_033_055, 'neither the record nor the fills show what filled before the run ends'],
