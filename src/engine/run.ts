@@ -4,7 +4,6 @@
  */
 import { PassingMap } from '../base/passing-map.ts';
 import type { Away, DataOf, ErrorFact, JsonObject, RunOutcome } from '../journal/entry.ts';
-import type { CheckedStep } from '../runbook/checked.ts';
 import { addsRisk } from '../runbook/steps/risk.ts';
 import { toJson, type Value } from '../runbook/values.ts';
 import { pickLarger } from '../venue/order/fills.ts';
@@ -21,6 +20,7 @@ import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { RunPositions } from './positions.ts';
 import { reconcile } from './reconciliation.ts';
 import { Frame, StepScope } from './scope.ts';
+import { runCleanUp } from './steps/clean-up.ts';
 import { Interpreter } from './steps/interpreter.ts';
 import { Approvals } from './waiting.ts';
 import { WallTime } from './wall-time.ts';
@@ -322,7 +322,7 @@ class Execution {
       case 'handlingHalted': {
         const frame = this.frame?.handler(error);
         if (frame !== undefined && !(isHalting && addsRisk(runbook, runbook.onError)))
-          await this.runCleanUp(runbook.onError, frame, cleanup);
+          await runCleanUp(this.interpreter, runbook.onError, frame, cleanup);
         return;
       }
       case 'finalizing':
@@ -331,7 +331,7 @@ class Execution {
       case 'finalizingHalted': {
         const frame = this.frame?.lastWord(error);
         await runEach(
-          async () => frame !== undefined && this.runCleanUp(runbook.finally, frame, cleanup),
+          async () => frame !== undefined && runCleanUp(this.interpreter, runbook.finally, frame, cleanup),
           () => orderManager.lookUpLimited('settle', fillsWindowMs),
           () => orderManager.lookForLate('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
@@ -345,24 +345,6 @@ class Execution {
         await this.exitSwitch(isHalting);
         if (state === 'exitingSucceeded' || state === 'exitingStopped') this.requireKeptAtEnd();
     }
-  }
-
-  /**
-   * Runs steps that clean up. After one whose outcome is unknown the rest still run as far as they reduce, and then the run
-   * halts: an order that does not end must not keep a position open.
-   */
-  private async runCleanUp(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void> {
-    let halt: Halt | undefined;
-    const onlyReducing = new Cancellation(undefined, { onlyReduces: true });
-    for (const step of steps) {
-      try {
-        await this.interpreter.block([step], frame, halt === undefined ? cancel : onlyReducing);
-      } catch (error) {
-        if (!(error instanceof Halt)) throw halt ?? error;
-        halt ??= error;
-      }
-    }
-    if (halt !== undefined) throw halt;
   }
 
   /** The run's fills are the venue's before it ends. A run that halts reads once: its venue may not answer at all. */

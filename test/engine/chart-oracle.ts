@@ -389,7 +389,7 @@ class Path {
   private haltCleanUp(step: string): void {
     const undoes = /\/undo\/[^/]+$/.test(step) && (this.isIn('undo') || this.isIn('settling'));
     const [, phase] = /^(on_error|finally)\/[^/]+$/.exec(step) ?? [];
-    if (undoes || (phase !== undefined && this.isIn(phase) && this.caller === undefined)) this.send('HALTED');
+    if (undoes || (phase !== undefined && this.isIn(phase))) this.send('HALTED');
   }
 
   private undo(record: RecordOf<'call.intended'>): void {

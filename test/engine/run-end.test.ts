@@ -301,6 +301,37 @@ describe('the clean-up of a run', () => {
     expect([alone.outcome, alone.denials]).toEqual(['succeeded', []]);
   });
 
+  it.each(['on_error', 'finally'])('goes on in %s also after a second step that halted', async (phase) => {
+    const rests = `  - ${RESTS(50_000)}\n  - ${RESTS(2900).replace('BTC', 'ETH')}\n`;
+    const cancels = '  - cancel: {mine: BTC-USD}\n  - cancel: {mine: ETH-USD}\n';
+    const text = `${OPEN}\nsteps:\n${rests}  - ${BUYS}\n  - wait: 10s\n  - ${FAILS}\n${phase}:\n${cancels}  - {${SHORT(71000)}}`;
+    const when = { afterMs: 8000, untilMs: 3_000_000 };
+    const away = (['GET /orders', 'DELETE /orders'] as const).map(
+      (on): FaultRule => ({ on, when, do: 'error', status: 503, error: 'UNAVAILABLE' }),
+    );
+    const { outcome, atVenue, entries } = await performed(text, { faults: away });
+    const ends = entries.flatMap(({ type, step, data }) =>
+      type === 'step.ended' && step.startsWith(phase) ? [data.outcome] : [],
+    );
+    expect(ends).toEqual(['halted', 'halted', 'halted']);
+    expect([outcome, atVenue]).toEqual([
+      'halted',
+      ['limit long open', 'limit long open', 'market long closed', 'limit short open'],
+    ]);
+  });
+
+  it('goes on behind a step that halted in a called runbook as well', async () => {
+    const inner = `runbook: inner\ndsl: 1\n${OPEN}\nsteps:\n  - ${BUYS}\nfinally:\n  - {${LOSES}}\n  - {${SHORT(63000)}}\n`;
+    const text = `runbook: case\ndsl: 1\n${OPEN}\nsteps:\n  - call: {runbook: inner, with: {}}\n`;
+    const loaded = loadedFrom({ file: 'case.yaml', text }, () => ({ file: 'inner.yaml', text: inner }));
+    const performance = await perform({ loaded, inputs: {}, config: { markets: MARKETS, faults: LOST }, setup: BRIEF });
+    expect(summarize(performance)).toMatchObject({
+      outcome: 'halted',
+      kind: 'unknown_outcome',
+      atVenue: ['market long closed', 'limit short closed'],
+    });
+  });
+
   it('ends with the error of the step that failed', async () => {
     const { outcome, kind } = await performed(`${OPEN}\nsteps:\n  - wait: 1ms\nfinally:\n  - ${FAILS}`);
     expect([outcome, kind]).toEqual(['failed', 'assertion']);

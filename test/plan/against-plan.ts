@@ -219,14 +219,15 @@ export function findUnplanned(plan: Plan, entries: readonly Entry[]): readonly s
     const place = step.replaceAll(/\[\d+\]|~\d+/g, '');
     const ofEndpoint = rows.filter((row) => `${row.method} ${row.path}` === endpoint);
     // The watch reads for whichever steps wait; the heartbeat and the end of a run act for no step.
+    const ofStep = ofEndpoint.filter((row) => row.step === place);
     // What a clause leaves incomplete, its step goes on reading.
-    const ofStep = ofEndpoint.filter(
-      (row) => row.step === place || /^\/(?:catch\/\d+|on_timeout)\//.test(cutPrefix(row.step, place)),
+    const ofClauses = ofEndpoint.filter(({ step: of }) =>
+      /^\/(?:catch\/\d+|on_timeout)\//.test(of.startsWith(place) ? of.slice(place.length) : ''),
     );
     const candidates =
       place.startsWith('steps/') || place.startsWith('finally/') || place.startsWith('on_error/') ? ofStep : ofEndpoint;
     const all = candidates.length === 0 ? ofEndpoint : candidates;
-    if (all.some((row) => matches(row.params, params))) return [];
+    if ([...all, ...ofClauses].some((row) => matches(row.params, params))) return [];
     return [
       `${step} ${endpoint} ${JSON.stringify(params)}${
         all.length === 0
@@ -239,8 +240,6 @@ export function findUnplanned(plan: Plan, entries: readonly Entry[]): readonly s
     ];
   });
 }
-
-const cutPrefix = (text: string, prefix: string): string => (text.startsWith(prefix) ? text.slice(prefix.length) : '');
 
 function matches(planned: Readonly<Record<string, string>>, sent: Readonly<Record<string, string>>): boolean {
   const names = Object.keys(planned);
