@@ -581,7 +581,7 @@ class Path {
 
   /**
    * Whether the run, or a step around it, failed by itself before the loop or `switch`: the chart, which goes through loops without
-   * rounds and past cases that nobody asked about, is left in the first of this one.
+   * rounds and past cases that were not asked about, is left in the first of this one.
    */
   private isUnbegun(step: string): boolean {
     // Of a step around it that the chart has left already, the loop is in its next attempt.
