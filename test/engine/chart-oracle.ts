@@ -128,18 +128,9 @@ class Path {
     if (this.begun.size > 0) throw new Departure(`${[...this.begun].join(', ')} has no end`);
     if (this.isIn('starting')) this.act(() => this.end('starting', succeeded ? undefined : 'assertion'));
     if (this.isIn('running')) this.send('STOPPED');
-    const last = this.records.at(-1);
-    const hasHalted = last?.type === 'step.ended' && last.data.outcome === 'halted';
-    // A step of a called runbook that halts ends the phase: its caller halts with it.
-    for (let value = ''; hasHalted && this.isIn('finally') && value !== this.place; this.send('HALTED'))
-      value = this.place;
     if (this.isIn('finally')) throw new Departure('finally is not finished');
     if (this.isIn('on_exit')) this.end('on_exit');
     return String(this.snapshot.value);
-  }
-
-  private get place(): string {
-    return JSON.stringify(this.snapshot.value);
   }
 
   private get snapshot(): AnyMachineSnapshot {

@@ -301,17 +301,22 @@ describe('the clean-up of a run', () => {
     expect([alone.outcome, alone.denials]).toEqual(['succeeded', []]);
   });
 
-  it.each(['on_error', 'finally'])('goes on in %s also after a second step that halted', async (phase) => {
+  it.each(['on_error', 'finally', 'undo'])('goes on in %s also after a second step that halted', async (phase) => {
     const rests = `  - ${RESTS(50_000)}\n  - ${RESTS(2900).replace('BTC', 'ETH')}\n`;
     const cancels = '  - cancel: {mine: BTC-USD}\n  - cancel: {mine: ETH-USD}\n';
-    const text = `${OPEN}\nsteps:\n${rests}  - ${BUYS}\n  - wait: 10s\n  - ${FAILS}\n${phase}:\n${cancels}  - {${SHORT(71000)}}`;
+    const cleansUp = `${cancels}  - {${SHORT(71000)}}`;
+    const steps = `${rests}  - ${BUYS}\n  - wait: 10s\n`;
+    const text =
+      phase === 'undo'
+        ? `${OPEN}\nsteps:\n${steps}  - set_leverage: {market: BTC-USD, leverage: 2}\n    undo:\n${cleansUp.replaceAll('  - ', '    - ')}\n  - ${FAILS}`
+        : `${OPEN}\nsteps:\n${steps}  - ${FAILS}\n${phase}:\n${cleansUp}`;
     const when = { afterMs: 8000, untilMs: 3_000_000 };
     const away = (['GET /orders', 'DELETE /orders'] as const).map(
       (on): FaultRule => ({ on, when, do: 'error', status: 503, error: 'UNAVAILABLE' }),
     );
     const { outcome, atVenue, entries } = await performed(text, { faults: away });
     const ends = entries.flatMap(({ type, step, data }) =>
-      type === 'step.ended' && step.startsWith(phase) ? [data.outcome] : [],
+      type === 'step.ended' && step.includes(phase) ? [data.outcome] : [],
     );
     expect(ends).toEqual(['halted', 'halted', 'halted']);
     expect([outcome, atVenue]).toEqual([

@@ -201,7 +201,7 @@ class RunChart {
         kind: 'cleanup',
         label: `undo ${nameStep(step)}`,
         does: { verb: Array.isArray(step.undo) ? 'undo' : 'cancel', id: actorId(undo), input: { step: path } },
-        ...(Array.isArray(step.undo) ? { inside: new StepChart(runbook, phase(own), prefix).block(step.undo) } : {}),
+        ...(Array.isArray(step.undo) ? { inside: new StepChart(runbook, phase(own), prefix).cleanUp(step.undo) } : {}),
         leads: again,
         fails: again,
         on: [{ event: 'HALTED', to: here(choice) }],

@@ -20,6 +20,7 @@ import { Abandoned, Cancellation, FailedBefore, Halt, StepFailure, Stop, toInter
 import { startStepActor } from '../machines.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
+import { runCleanUp } from './clean-up.ts';
 import { runControl } from './control.ts';
 import { makeAttemptPath, mayRetry, StepExecution, type StepPlace } from './execution.ts';
 import { runVenueStep } from './verbs.ts';
@@ -269,7 +270,7 @@ export class StepAttempts implements StepPlace {
     walker.run.undos.push((cancel) => {
       const inner = frame.lastWord();
       if (id !== undefined) inner.set(id, this.undone?.value);
-      return walker.block(undo as readonly CheckedStep[], inner, cancel);
+      return runCleanUp(walker, undo as readonly CheckedStep[], inner, cancel);
     });
   }
 

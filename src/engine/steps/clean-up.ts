@@ -1,4 +1,4 @@
-/** Executes the steps of an `on_error` or a `finally`, of a run and of a runbook that it calls. */
+/** Executes the steps of an `undo`, an `on_error` or a `finally`, of a run and of a runbook that it calls. */
 import type { CheckedStep } from '../../runbook/checked.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import type { Frame } from '../scope.ts';
