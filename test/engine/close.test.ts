@@ -67,6 +67,22 @@ it('closes what an order has filled whose record is older than its fills', async
   ]);
 });
 
+it.each([
+  ['its fills', { surprises: { filledLagMs: 20_000 } }],
+  ['a later record', { surprises: { filledLagMs: 1500 }, fillLagMs: 40_000 }],
+])(
+  'sends a second market order for what the first has left, where its first record shows nothing filled: %s',
+  async (_, late) => {
+    const path = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
+    const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '0.06', levels: 1, path };
+    const entry = LONG.replace('price: 64100}', 'price: 64100}\n    await: accepted\n  - wait: 60s');
+    const more = entry.replace('size: 0.1', 'size: 0.04');
+    const played = await play(`${entry}${more}${CLOSE}`, { config: { ...late, markets: { 'BTC-USD': market } } });
+    const exits = played.books.orders.filter(({ side }) => side === 'short').map(({ initial_size: size }) => size);
+    expect([exits, isFlat(played)]).toEqual([['0.1', '0.04'], true]);
+  },
+);
+
 it('waits for no fills of ended orders where the venue does not answer', async () => {
   const between = (venue: Transport, time: VirtualClock): Transport => ({
     async send(request, options) {

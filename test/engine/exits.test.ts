@@ -46,6 +46,7 @@ function drawScene(seed: number): Scene {
     visibilityLagMs: { min: 0, max: draws.of([0, 1000, 3000]) },
     readLagMs: draws.of([0, 0, 500, 2000]),
     fillLagMs: draws.of([0, 1000, 8000, 20_000, 45_000]),
+    surprises: { filledLagMs: draws.of([0, 0, 800, 3000]) },
   };
   const loaded = loadedFrom({ file: 'case.yaml', text });
   return { loaded, inputs: inputsFrom(loaded, {}), config, seed };

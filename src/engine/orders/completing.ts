@@ -197,6 +197,18 @@ export class Completing {
     return due.filter(({ snapshot }) => findMissing(snapshot) !== undefined);
   }
 
+  /**
+   * The same of the record first, which soon shows what it did not when it showed the end, before another order is sent for the rest: fills
+   * may lag for longer.
+   */
+  async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
+    for (const what of ['record', 'fills'] as const) {
+      const short = orders.filter(({ snapshot }) => mayHaveMore(snapshot));
+      await this.readAll(short, what, { step, windowMs: 0, cancel, purpose: SWEEP });
+    }
+    this.watch.check();
+  }
+
   /** Whether fills of an ended order could show what its last reading did not: none lag longer than the window. */
   private mayShowMore(order: TrackedOrder, now: number): boolean {
     const at = this.lookedAt.get(order);
@@ -290,7 +302,7 @@ export class Completing {
     const { venueId } = order.snapshot.context;
     if (what === 'record' || venueId === undefined)
       return this.readWhileWanted(request, (limits) =>
-        this.watch.read(order, request.step, 'confirm', { class: 'complete', ...limits }),
+        this.watch.read(order, request.step, request.purpose ?? 'confirm', { class: 'complete', ...limits }),
       );
     const { clientOrderId } = order.intent;
     return this.readFills(

@@ -182,6 +182,12 @@ export class OrderManager {
     return ended.map((order) => this.handles.get(order));
   }
 
+  /** Reads once more the orders that ended with less than they asked for, before another one is sent for the rest. */
+  async readShort(handles: readonly OrderHandle[], step: string, cancel: Cancellation): Promise<void> {
+    const orders = handles.flatMap(({ own }) => (own === undefined ? [] : [own]));
+    await this.completing.readShort(orders, step, cancel);
+  }
+
   /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */
   async reconcileFills(request: CompletingRequest): Promise<void> {
     await this.completing.complete(this.run.log.tracker.unfinished(), request);

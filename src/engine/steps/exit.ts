@@ -237,6 +237,8 @@ export class MarketExit {
       pauseMs = HOLD_EVERY_MS;
       // The stops still work before the first one: they are kept where it is certain to be denied.
       if (isFirst) await this.ensureAllowed(execution.cancel);
+      // The record that showed the end of the one before may have been older than what that has filled.
+      else if (this.computeLeft().gt(0)) await execution.run.orderManager.readShort(closing(), execution.path, scope);
       const price = await of.readPrice();
       await endOrders(execution, closing(), { cancel: scope, exit: this.consent });
       const left = this.computeLeft();
