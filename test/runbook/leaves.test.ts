@@ -67,6 +67,14 @@ ${rest}`;
     expect(leaks(filled + hold('', 'long'), none)).toEqual(UNPROVEN);
     // It may fill when the step holds it no more.
     expect(leaks(ENTRY + hold(), none)).toEqual(VIOLATED);
+    const end = '  - cancel: entry\n';
+    expect(leaks(ENTRY + hold(end), none)).toEqual(VIOLATED);
+    expect(leaks(`${ENTRY}${hold('  - wait_for: {order: entry, is: terminal, within: 1h}\n')}`, none)).toEqual(
+      VIOLATED,
+    );
+    expect(leaks(ENTRY + end + hold(), none)).toEqual([]);
+    expect(leaks(ENTRY + hold('  - close: BTC-USD\n'), none)).toEqual([]);
+    expect(leaks(ENTRY + hold(`${end}  - assert: position('BTC-USD') == 0\n`), none)).toEqual([]);
     expect(leaks(filled + hold('    on_timeout: [{wait: 1s}]\n'), none)).toEqual(UNPROVEN);
   });
 

@@ -258,7 +258,7 @@ class LeavesDomain implements Domain<PathState> {
     const here = listExposed(state).filter((fact) => fact.market === market);
     // Whether it is on the other side is known only in the run.
     const isSame = here.some((fact) => isSameSide(fact.step, step));
-    const closed = this.closeOrders(step, state, (fact) => ({ ...fact, fill: 'none' }));
+    const closed = this.closeOrders(step, state, (fact) => ({ ...fact, fill: fact.working ? 'may' : 'none' }));
     return isSame ? { ...uncover(state, market), doubt: true } : closed;
   }
 
