@@ -56,12 +56,14 @@ export function findMissing(order: OrderSnapshot): Missing | undefined {
 
 /**
  * Whether an order ended with less than it asked for, so that fills which its record does not show may still come to light. Of a
- * part of the position nothing is known but that it filled.
+ * part of the position that was not seen to trigger nothing is known but that it filled.
  */
 export function mayHaveMore({ state, context }: OrderSnapshot): boolean {
   if (!isTerminal(state) || context.venueId === undefined) return false;
   const filled = pickLarger(context.filled, context.recordFilled);
-  return isPositionStop(context.intent) ? isZeroDecimal(filled) : exceeds(context.size, filled);
+  return isPositionStop(context.intent) && context.triggered !== true
+    ? isZeroDecimal(filled)
+    : exceeds(context.size, filled);
 }
 
 /**
