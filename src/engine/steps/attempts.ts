@@ -37,6 +37,8 @@ export class StepAttempts implements StepPlace {
   private hasEnded = false;
   /** Number of the attempt under way, from 1. */
   private attempt = 0;
+  /** The switch fired before the attempt that is next: it fails by that at once, so that the step's clauses take it. */
+  private fired: Abandoned | undefined;
   /** What the steps of `undo` see of the step, once they are registered. */
   private undone: { readonly value: Value } | undefined;
 
@@ -162,6 +164,9 @@ export class StepAttempts implements StepPlace {
     let progress: { end(): void } | undefined;
     let timer: { cancel(): void } | undefined;
     try {
+      const { fired } = this;
+      this.fired = undefined;
+      if (fired !== undefined) throw fired;
       const timeout = execution.evaluateGiven(step.timeout);
       if (timeout !== undefined) {
         timer = clock.at(startedAt + timeout.ms, () =>
@@ -197,7 +202,8 @@ export class StepAttempts implements StepPlace {
         const failure = await this.completeFailed(execution, caught);
         if (failure !== undefined) return failure.step === execution.path ? failure.withStep(path) : failure;
       } catch (interruption) {
-        // The block around it ended while the fills of a failed step were read.
+        // The block around it ended while the fills of a failed step were read. The switch ends none: the step's clauses take it.
+        if (isFired(interruption)) return new StepFailure('deadman_fired', interruption.message, path);
         thrown = interruption;
       }
       if (thrown instanceof Halt) this.cancel.halt(thrown.message);
@@ -320,7 +326,12 @@ export class StepAttempts implements StepPlace {
     const retryAt = clock.now() + delay;
     log.append('step.retried', { verb: step.verb, attempt, error: failure.fact, retryAt }, path);
     heartbeat.markWaiting(path, retryAt);
-    await sleepUntil(clock, retryAt, this.cancel);
+    try {
+      await sleepUntil(clock, retryAt, this.cancel);
+    } catch (error) {
+      if (!isFired(error)) throw error;
+      this.fired = error;
+    }
   }
 
   /** Records that `error` ends the step. A halt remains one whatever goes wrong here: a run that fails would hide an unknown order. */
@@ -358,12 +369,16 @@ function isHalt(error: unknown): boolean {
   return error instanceof Halt || (error instanceof Abandoned && error.reason.why === 'halt');
 }
 
+function isFired(error: unknown): error is Abandoned {
+  return error instanceof Abandoned && error.reason.why === 'deadman';
+}
+
 /** The error as one that a runbook may catch; undefined for errors that no catch takes. */
 function toCatchable(error: unknown, own: Cancellation, path: string): StepFailure | undefined {
   if (error instanceof StepFailure) return error;
   if (error instanceof Abandoned) {
     if (own.timedOut) return new StepFailure('timeout', error.reason.message, path);
-    if (error.reason.why === 'deadman') return new StepFailure('deadman_fired', error.reason.message, path);
+    if (isFired(error)) return new StepFailure('deadman_fired', error.message, path);
   }
   return undefined;
 }
