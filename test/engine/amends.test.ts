@@ -301,3 +301,59 @@ on_error:
     expect(bare.entries.some((entry) => entry.type === 'step.ended' && entry.data.verb === 'close')).toBe(true);
   });
 });
+
+/** Counts the sizes of an order anew from its amend on, as a venue that puts another order in the place of what rests. */
+function beginAnew(venue: Transport): Transport {
+  let before: number | undefined;
+  let isDue = false;
+  return {
+    async send(request, options) {
+      isDue ||= request.endpoint === 'PUT /orders';
+      const reply = await venue.send(request, options);
+      if (request.endpoint !== 'GET /orders' || reply.kind !== 'answer') return reply;
+      const { result } = JSON.parse(reply.body) as { result: Record<string, string>[] };
+      const rows = result.map((row) => {
+        if (row['order_type'] !== 'limit' || !isDue) return row;
+        before ??= Number(row['total_filled_size']);
+        const less = (text = '0') => String(Number((Number(text) - (before ?? 0)).toFixed(4)));
+        const { initial_size: initial, total_filled_size: filled } = row;
+        return { ...row, initial_size: less(initial), total_filled_size: less(filled) };
+      });
+      return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
+    },
+  };
+}
+
+it('leaves nothing of a part-filled order unseen where the venue counts its sizes anew', async () => {
+  const loaded = loadedFrom({
+    file: 'anew.yaml',
+    text: `runbook: anew
+dsl: 1
+leaves: {position: none}
+steps:
+  - id: o
+    place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 63900}
+  - wait_for: {order: o, is: any_fill, within: 1m}
+  - amend: {order: o, price: 63901}
+  - wait: 1m
+  - cancel: o
+  - close: BTC-USD
+outputs: {filled: o.filled}
+`,
+  });
+  const points = [
+    { afterMs: 0, price: '64000' },
+    { afterMs: 5000, price: '63899' },
+    { afterMs: 6000, price: '64000' },
+    { afterMs: 30_000, price: '63850' },
+    { afterMs: 31_000, price: '64000' },
+  ];
+  const path = { kind: 'points', points, stepMs: 500 } as const;
+  const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '0.025', levels: 1, path };
+  const scene: Scene = { loaded, inputs: {}, config: { markets: { 'BTC-USD': market } }, between: beginAnew };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  const { books, report } = performance;
+  const net = books.fills.reduce((sum, { side, size }) => sum + (side === 'long' ? 1 : -1) * Number(size), 0);
+  expect([report.outcome, report.outputs, Number(net.toFixed(6))]).toEqual(['succeeded', { filled: '0.1' }, 0]);
+});

@@ -119,6 +119,8 @@ export interface Amend {
   readonly old: Terms;
   /** Undefined for an amend that this program did not send. */
   readonly req?: Terms | undefined;
+  /** What was known to have filled when this program sent it, base currency. */
+  readonly filled?: DecimalString | undefined;
   readonly sentAt: number;
   /** When the PUT was answered or given up; until then no read proves anything about it. */
   readonly resolvedAt?: number | undefined;

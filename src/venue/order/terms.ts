@@ -32,7 +32,9 @@ export function reviseDraft(
 }
 
 export function beginAmend(order: Writable<OrderContext>, event: OrderEvent & { type: 'AMEND' }): void {
-  order.amend = { old: { price: order.price, size: order.size }, req: toTerms(event), sentAt: event.at, oldReads: 0 };
+  const old = { price: order.price, size: order.size };
+  const filled = pickLarger(order.filled, order.recordFilled);
+  order.amend = { old, req: toTerms(event), filled, sentAt: event.at, oldReads: 0 };
   // An amend means that the order is still wanted: an earlier cancel that was lost is not repeated.
   order.cancel = undefined;
   if (event.size !== undefined && order.authorised !== undefined)
@@ -44,6 +46,23 @@ export function resolveAmend(order: Writable<OrderContext>, at: number, req: Ame
   const known: Amend = order.amend ?? { old: { price: order.price, size: order.size }, req, sentAt: at, oldReads: 0 };
   order.amend = { ...known, resolvedAt: at, oldReads: 0, oldReadSentAt: undefined, outcome: undefined };
   order.instant = { since: at };
+}
+
+/**
+ * A record with the sizes of the whole order. A venue may amend by putting another order in the place of what rests: then its sizes begin
+ * anew, and a record that shows it filled whole lacks what had filled before. That is so where rest and filled size are less together than
+ * was ordered although no other size was asked for: by as much as had filled then, or with a smaller filled size than is known.
+ */
+export function restate({ intent, size, amend, filled, recordFilled }: OrderContext, record: OrderRecord): OrderRecord {
+  if (amend?.filled === undefined || amend.req?.size !== undefined || isPositionStop(intent)) return record;
+  const [before, rest, shown] = [decimal(amend.filled), decimal(record.size), decimal(record.total_filled_size)];
+  const lacks = decimal(size).minus(rest).minus(shown);
+  const beginsAnew = rest.plus(shown).eq(decimal(record.initial_size));
+  // What an order that was cancelled shows as its rest may be nothing.
+  const isWhole = isSameDecimal(size, record.initial_size) && (record.status === 'closed' || rest.gt(0));
+  if (!before.gt(0) || lacks.lt(before) || !(beginsAnew || isWhole)) return record;
+  if (!lacks.eq(before) && !shown.lt(decimal(pickLarger(filled, recordFilled)))) return record;
+  return { ...record, initial_size: size, total_filled_size: formatDecimal(shown.plus(lacks)) };
 }
 
 /** Reads the terms of a working record: an amend's result, another program's change, or older terms in a late read. */

@@ -15,6 +15,7 @@ import {
   beginAmend,
   noteAmending,
   resolveAmend,
+  restate,
   reviseDraft,
   settleTerms,
   takeTerms,
@@ -223,9 +224,10 @@ function applyCancelAll(draft: Draft, cause: CancelCause, at: number): void {
 }
 
 /** Applies a record that the table accepts. */
-function observe(draft: Draft, event: Observation): void {
+function observe(draft: Draft, read: Observation): void {
   const { order, to } = draft;
-  const { record } = event;
+  const record = restate(order, read.record);
+  const event = record === read.record ? read : { ...read, record };
   const first = order.confirmedAt === undefined;
   order.venueId ??= record.id;
   order.confirmedAt ??= event.at;
