@@ -80,7 +80,7 @@ describe('Anchorer', () => {
       sinks: [sink],
       everyOrderEvents: 1,
       everyMs: null,
-      accountHead: async () => account,
+      accountHeads: async () => [account],
       findPrevious: () => hashAnchor(anchor(9)),
       key: generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
     });

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readAnchors } from '../../src/journal/anchors/anchors.ts';
+import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { JWT } from './mock-venue.ts';
-import { scene } from './scene.ts';
+import { document, RESTING, rests, scene } from './scene.ts';
 import { webhook } from './webhook.ts';
 
 /** Three orders make more than ten order events, so that anchors are written before the end. */
@@ -59,6 +60,68 @@ it.concurrent(
         const { exit, err } = await live([], { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url });
         expect([exit, venue.placed.length, err.includes('anchors cannot')]).toEqual([0, 4, false]);
         expect(posted).toEqual(readAnchors(join(path, '.runbook', 'anchors.jsonl')).anchors);
+      }),
+    ),
+  60_000,
+);
+
+/** Removes the last act of each chain, and everything that the kill switch shows since the last run, as one who can write may. */
+async function removeLastAct(state: string): Promise<void> {
+  const store = await openDatabase(join(state, 'runbook.db'));
+  store.exec(
+    'DELETE FROM account_act WHERE seq = (SELECT max(seq) FROM account_act AS other WHERE other.account = account_act.account)',
+  );
+  store.close();
+  const shared = await openDatabase(join(state, 'shared.db'));
+  shared.exec('DELETE FROM kill_event WHERE sequence = (SELECT max(sequence) FROM kill_event)');
+  shared.close();
+}
+
+const RELEASE = ['release', '--profile', 'p.yaml', '--by', 'ada'];
+const KILL_ALL = ['kill', '--by', 'ada'];
+const BASELINE = ['account', 'baseline', '--market', 'BTC-USD', '--size', '0', '--by', 'ada'];
+
+it.concurrent.each([
+  // This user's own switch still has it.
+  ['kill', [['kill', '--profile', 'p.yaml', '--by', 'ada']], /:\d+ main #/, 'the kill switch is engaged'],
+  ['kill of every account', [KILL_ALL, RELEASE, KILL_ALL], /^account \* #/, 'JOURNAL_CONTRADICTED'],
+  ['release', [RELEASE], /:\d+ main #/, 'JOURNAL_CONTRADICTED'],
+  ['baseline', [BASELINE], /:\d+ main #/, 'JOURNAL_CONTRADICTED'],
+] as const)(
+  'anchors a %s when it is given, so that its removal shows before another run',
+  (_name, commands, chain, refusal) =>
+    webhook(204, (url, posted) =>
+      scene({ runbook: RESTING, profile: PROFILE('1h') }, async ({ venue, start, live, run, path }) => {
+        const env = { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url };
+        const state = join(path, '.runbook');
+        const running = start(['run', 'one.yaml', '--profile', 'p.yaml'], env);
+        await rests(venue);
+        running.child.kill('SIGKILL');
+        await running.ended;
+        for (const words of commands) expect((await run(words, env)).exit).toBe(0);
+        const { anchors } = readAnchors(join(state, 'anchors.jsonl'));
+        expect([anchors.at(-1)?.run, anchors.at(-1)]).toEqual([expect.stringMatching(chain), posted.at(-1)]);
+        const verify = async () => document((await run(['audit', 'verify', '--json'], env)).out);
+        expect(await verify()).toMatchObject({ ok: true });
+        await removeLastAct(state);
+        expect(await verify()).toMatchObject({ ok: false });
+        expect((await live([], env)).err).toContain(refusal);
+      }),
+    ),
+  60_000,
+);
+
+it.concurrent(
+  'gives a kill all the same where no anchor can be written, and says so',
+  () =>
+    webhook(503, (url) =>
+      scene({ profile: PROFILE('1h') }, async ({ run, path }) => {
+        const env = { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url };
+        const killed = await run(['kill', '--profile', 'p.yaml', '--by', 'ada', '--json'], env);
+        expect([killed.exit, document(killed.out)]).toMatchObject([0, { engaged: true, left: 0 }]);
+        expect(killed.err).toContain('not anchored: anchors.copies.away: HTTP_503');
+        expect(`${killed.out}${killed.err}`).not.toContain('canary-address');
+        expect(readAnchors(join(path, '.runbook', 'anchors.jsonl')).anchors).toHaveLength(1);
       }),
     ),
   60_000,

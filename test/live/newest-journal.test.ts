@@ -2,6 +2,7 @@ import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
+import { readLastAnchor } from '../../src/journal/anchors/newest.ts';
 import { envelope, type MockVenue } from './mock-venue.ts';
 import { document, LIMIT, profile, scene, until } from './scene.ts';
 
@@ -46,6 +47,7 @@ describe.concurrent('before the first order of a process', () => {
         { type: 'orders.adopted', by: 'ada', data: { orders } },
       ]);
       await journal.close();
+      expect(readLastAnchor(join(folder, 'anchors.jsonl'))?.run).toMatch(/:\d+ main #/);
       expect([(await live()).exit, venue.placed.length]).toEqual([0, 3]);
       expect(document((await run(['account', 'adopt', '--profile', 'p.yaml', '--by', 'ada', '--json'])).out)).toEqual({
         adopted: [],

@@ -1,7 +1,9 @@
-/** Sets up the anchors of an account's live runs: written beside the journal and to every copy in the profile. */
+/** Sets up the anchors of an account's live runs and of what people do: written beside the journal and to every copy in the profile. */
 import { join } from 'node:path';
+import { SystemClock } from '../../base/clock.ts';
 import { formatCount, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
+import { listSecretVariables, loadSecrets } from '../../gateway/live/secret.ts';
 import { buildAnchorBucket, buildAnchorWebhook } from '../../gateway/live/webhook.ts';
 import { type Act, isAccountChain } from '../../journal/account/acts.ts';
 import {
@@ -10,6 +12,7 @@ import {
   type AnchorerOptions,
   AnchorFile,
   type AnchorSink,
+  anchorOnce,
   hashAnchor,
 } from '../../journal/anchors/anchors.ts';
 import {
@@ -19,8 +22,12 @@ import {
   readLastAnchor,
   readNewestAnchors,
 } from '../../journal/anchors/newest.ts';
+import { EVERY_ACCOUNT } from '../../journal/shared/shared.ts';
 import { StoreError } from '../../journal/store.ts';
+import type { AppContext } from '../context.ts';
 import { UserError } from '../errors.ts';
+import { accessStore, locateFolder } from '../stores/location.ts';
+import { toSystemError } from '../system-errors.ts';
 import type { Voice } from '../voice.ts';
 import type { Account } from './account.ts';
 
@@ -29,12 +36,29 @@ function locateAnchors(folder: string): string {
   return join(folder, 'anchors.jsonl');
 }
 
+type Anchored = Pick<Account, 'folder' | 'profile' | 'secrets'>;
+
 /** Sinks, signing key, and the report of a sink that fails or recovers. */
 export function makeAnchoring(
-  { folder, profile, secrets, store, key: account }: Account,
+  { store, key, ...anchored }: Anchored & Pick<Account, 'store' | 'key'>,
   voice: Pick<Voice, 'note' | 'complain'>,
-): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink' | 'accountHead' | 'findPrevious'> {
-  const { copies, patienceMs } = profile.anchors;
+): Pick<AnchorerOptions, 'sinks' | 'key' | 'onSink' | 'accountHeads' | 'findPrevious'> {
+  const { patienceMs } = anchored.profile.anchors;
+  return {
+    ...makeSinks(anchored),
+    accountHeads: async () =>
+      (await Promise.all([key, EVERY_ACCOUNT].map((each) => store.lastAct(each)))).flatMap((head) => head ?? []),
+    onSink: (sink, failure) =>
+      failure === undefined
+        ? voice.note(`anchors are written to ${makePrintable(sink, 300)} again`)
+        : voice.complain(
+            `anchors cannot be written to ${makePrintable(sink, 300)}: ${makePrintable(failure, 300)}; after ${formatSpan(patienceMs)} of failure, nothing new is sent`,
+          ),
+  };
+}
+
+function makeSinks({ folder, profile, secrets }: Anchored): Pick<AnchorerOptions, 'sinks' | 'key' | 'findPrevious'> {
+  const { copies } = profile.anchors;
   const elsewhere = Object.entries(copies).flatMap(([name, copy]): AnchorSink[] => {
     if ('file' in copy) return [new AnchorFile(copy.file)];
     const address = secrets.anchorAddresses[name];
@@ -45,18 +69,46 @@ export function makeAnchoring(
   return {
     sinks: [new AnchorFile(locateAnchors(folder)), ...elsewhere],
     ...(key === undefined ? {} : { key }),
-    accountHead: () => store.lastAct(account),
     findPrevious: () => {
       const last = readLastAnchor(locateAnchors(folder));
       return last && hashAnchor(last);
     },
-    onSink: (sink, failure) =>
-      failure === undefined
-        ? voice.note(`anchors are written to ${makePrintable(sink, 300)} again`)
-        : voice.complain(
-            `anchors cannot be written to ${makePrintable(sink, 300)}: ${makePrintable(failure, 300)}; after ${formatSpan(patienceMs)} of failure, nothing new is sent`,
-          ),
   };
+}
+
+/**
+ * Anchors the end of an account's chain, behind an act that a person gave outside of a run. Waits for the sinks as long as the end of a
+ * run does. What fails is reported, and is no failure of the act: the account's next live run anchors it.
+ */
+export async function anchorAct(
+  account: string,
+  { profile, place }: Pick<Account, 'profile' | 'place'>,
+  { state, environment, voice }: AppContext,
+): Promise<void> {
+  const report = (why: string) =>
+    voice.complain(
+      `it is in the journal of the account, but not anchored: ${why}; the account's next live run does it`,
+    );
+  const settings = { auth: { mode: 'none' }, notify: {}, anchors: profile.anchors } as const;
+  const variables = listSecretVariables(settings).map((name) => [name, environment.variable(name)]);
+  const { secrets, problems } = loadSecrets(settings, Object.fromEntries(variables));
+  for (const problem of problems) report(makePrintable(problem, 400));
+  // An anchor that is not signed would be shown as changed.
+  if (profile.anchors.key !== undefined && secrets.anchorKey === undefined) return;
+  try {
+    const store = await accessStore(place, environment).openJournal();
+    const head = await store.lastAct(account).finally(() => store.close());
+    if (head === undefined) return;
+    await anchorOnce(head, {
+      clock: new SystemClock(),
+      ...makeSinks({ folder: locateFolder(place, state), profile, secrets }),
+      onSink: (sink, failure = '') => report(`${makePrintable(sink, 300)}: ${makePrintable(failure, 300)}`),
+    });
+  } catch (error) {
+    const trouble = toSystemError(error);
+    if (trouble === undefined) throw error;
+    report(makePrintable(trouble.message, 300));
+  }
 }
 
 /** Why nothing new may be sent: a sink of anchors has failed for longer than the profile allows (fault-matrix.md, row 73). */
@@ -102,10 +154,14 @@ export async function findContradiction({
     const ofRuns = anchors.filter(({ run }) => !isAccountChain(run));
     const found = await findContradictedAnchor(store, ofRuns, readElsewhere);
     if (found !== undefined) return found;
-    // Another store that the profile named before may have anchored a chain of its own in the same file.
-    const chain = (await store.lastAct(key))?.run;
-    const ofAccount = anchors.filter(({ run }) => run === chain);
-    return findContradictedAct(store, key, ofAccount);
+    for (const account of [key, EVERY_ACCOUNT]) {
+      // Another store that the profile named before may have anchored a chain of its own in the same file.
+      const chain = (await store.lastAct(account))?.run;
+      const ofAccount = anchors.filter(({ run }) => run === chain);
+      const lost = await findContradictedAct(store, account, ofAccount);
+      if (lost !== undefined) return lost;
+    }
+    return undefined;
   };
   const copies = Object.values(profile.anchors.copies).flatMap((copy) => ('file' in copy ? [copy.file] : []));
   for (const file of [locateAnchors(folder), ...copies]) {

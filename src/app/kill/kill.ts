@@ -11,6 +11,7 @@ import { EVERY_ACCOUNT, type KillEvent, type KillOrder } from '../../journal/sha
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, makeAccountKey } from '../account/account.ts';
 import { makeKillAct, withAccountJournal } from '../account/acts.ts';
+import { anchorAct } from '../account/anchoring.ts';
 import { findOtherHolder } from '../account/identity.ts';
 import { signWith } from '../account/people.ts';
 import type { AppContext } from '../context.ts';
@@ -115,8 +116,8 @@ async function killAccount(
   const engaged = await engaging;
   await chainKill(engaged.in, { ...order, action: 'engage' }, given, context);
   // Then also what a run has placed until the switch was engaged.
-  const { left, others } =
-    known === undefined && engaged.in.length > 0 ? await first.then(() => cancel('its store')) : await first;
+  const cancelled = known === undefined && engaged.in.length > 0 ? first.then(() => cancel('its store')) : first;
+  const { left, others } = await cancelled.finally(() => anchorKill(order.scope, [profile], engaged, context));
   const { stores, missing } = nameStores(engaged);
   return { stores, missing: [...missing, ...others], left, accounts: [describeAccount(profile)], failure: undefined };
 }
@@ -209,6 +210,12 @@ async function killAll(given: GivenKill, context: AppContext, progress: KillProg
       'not_cancelled',
     );
   const outcomes = await cancelling;
+  await anchorKill(
+    order.scope,
+    outcomes.map(({ profile }) => profile),
+    engaged,
+    context,
+  );
   const failures = outcomes.flatMap(({ profile, error }) =>
     error === undefined ? [] : [{ profile, failure: toUserError(error) }],
   );
@@ -308,6 +315,22 @@ async function chainKill(
   }
 }
 
+/** Behind the cancels: no sink that does not answer, and no file that hangs, holds one of them up. */
+async function anchorKill(
+  scope: string,
+  profiles: readonly Profile[],
+  engaged: Engaged,
+  context: AppContext,
+): Promise<void> {
+  const { stores } = nameStores(engaged);
+  const anchored = profiles.map((profile) => ({ profile, place: chooseStorePlace(profile, context.state) }));
+  await Promise.all(
+    anchored
+      .filter(({ place }) => stores.includes(describePlace(place)))
+      .map((each) => anchorAct(scope, each, context)),
+  );
+}
+
 async function engageAndRead(store: StoreAccess, order: KillOrder): Promise<void> {
   const shared = await store.openShared();
   try {
@@ -366,6 +389,7 @@ export async function release(
       { who, sign, people: profile.people },
       context,
     );
+    await anchorAct(scope, { profile, place }, context);
     return wasEngaged;
   } finally {
     await shared.close();

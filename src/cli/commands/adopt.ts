@@ -4,6 +4,7 @@
  */
 import { openAccount } from '../../app/account/account.ts';
 import { describeActor, makeAct } from '../../app/account/acts.ts';
+import { anchorAct } from '../../app/account/anchoring.ts';
 import { signWith } from '../../app/account/people.ts';
 import { requireName } from '../../app/account/person.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
@@ -40,6 +41,7 @@ export async function adoptOrders(options: Given<'account adopt'>, invocation: I
         signWith(account.key, made, { file: options.sign, people: account.profile.people, environment }),
       )
       .finally(() => journal.close());
+    await anchorAct(account.key, account, invocation);
     terminal.answer({ adopted: orders, by }, () =>
       [
         `${formatCount(orders.length, 'order')} adopted by ${makePrintable(by, 100)}; none is watched by a run, and none was cancelled:`,

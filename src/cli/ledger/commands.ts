@@ -1,6 +1,7 @@
 /** `runbook account …`: shows the ledger of an account, makes it again, compares it with the venue, and states a position. */
 import { openAccount } from '../../app/account/account.ts';
 import { describeActor, makeAct, withAccountJournal } from '../../app/account/acts.ts';
+import { anchorAct } from '../../app/account/anchoring.ts';
 import { keepBaseline, loadLedger, nameLedger, openLedger } from '../../app/account/ledger.ts';
 import { signWith } from '../../app/account/people.ts';
 import { requireName } from '../../app/account/person.ts';
@@ -110,6 +111,7 @@ export async function stateBaseline(options: Given<'account baseline'>, invocati
     const place = chooseStorePlace(profile, invocation.state);
     await withAccountJournal(place, invocation.environment, (journal) => journal.append(of.key, act));
     await keepBaseline(of, { ...stated, by, at });
+    await anchorAct(of.key, { profile, place }, invocation);
   });
   const document = {
     ok: true,

@@ -41,12 +41,15 @@ export interface AnchorSink {
   write(anchor: Anchor): Promise<void>;
 }
 
+/** The end of the chain `run`. */
+export type NamedHead = ChainHead & { readonly run: string };
+
 export interface AnchorerOptions {
   readonly run: string;
   readonly clock: Clock;
   readonly sinks: readonly AnchorSink[];
-  /** The end of the account's own chain, which is anchored with the run where it has moved; rejects where it cannot be read. */
-  readonly accountHead?: () => Promise<(ChainHead & { readonly run: string }) | undefined>;
+  /** The ends of the account's own chains, which are anchored with the run where they have moved; rejects where one cannot be read. */
+  readonly accountHeads?: () => Promise<readonly NamedHead[]>;
   /** Hash of the last anchor that is there already: the first one names it. */
   readonly findPrevious?: () => string | undefined;
   /** PEM of an Ed25519 private key; signs the anchors when given. */
@@ -86,7 +89,8 @@ export class Anchorer {
   private hasClosed = false;
   private hasEnded = false;
   private anchoredSeq: number;
-  private anchoredAccount = '';
+  /** Hashes, by chain of the account. */
+  private readonly anchoredHeads = new Map<string, string>();
   private timer: Timer | undefined;
   private writing: Promise<void> = Promise.resolve();
   private readonly writer: JournalWriter;
@@ -94,7 +98,7 @@ export class Anchorer {
   constructor(writer: JournalWriter, options: AnchorerOptions) {
     this.writer = writer;
     this.options = options;
-    this.key = options.key === undefined ? undefined : requireEd25519(createPrivateKey(options.key));
+    this.key = readSigningKey(options.key);
     this.everyOrderEvents = options.everyOrderEvents ?? 10;
     this.everyMs = options.everyMs === undefined ? 60_000 : options.everyMs;
     this.anchoredSeq = writer.storedHead.seq;
@@ -142,21 +146,18 @@ export class Anchorer {
     this.anchoredSeq = head.seq;
     const { run } = this.options;
     this.writing = this.writing.then(async () => {
-      await this.write(this.seal(run, head));
-      const account = await this.options.accountHead?.().catch(() => undefined);
-      if (account === undefined || account.hash === this.anchoredAccount) return;
-      this.anchoredAccount = account.hash;
-      await this.write(this.seal(account.run, account));
+      await this.write(this.seal({ ...head, run }));
+      for (const chain of (await this.options.accountHeads?.().catch(() => [])) ?? []) {
+        if (chain.hash === this.anchoredHeads.get(chain.run)) continue;
+        this.anchoredHeads.set(chain.run, chain.hash);
+        await this.write(this.seal(chain));
+      }
     });
   }
 
   /** Called in the sequence of the writes: an anchor must not name one that a crash keeps from being written. */
-  private seal(run: string, { seq, hash }: ChainHead): Anchor {
-    const time = new Date(this.options.clock.now()).toISOString();
-    const before = this.previous === undefined ? this.options.findPrevious?.() : undefined;
-    const own = this.previous === undefined ? {} : { prev: this.previous };
-    const prev = before === undefined ? own : { prev: before, first: true as const };
-    const anchor = signAnchor({ v: 1, run, seq, head: hash, count: seq, time, ...prev }, this.key);
+  private seal(head: NamedHead): Anchor {
+    const anchor = sealAnchor(head, this.options, this.key, this.previous);
     this.previous = hashAnchor(anchor);
     return anchor;
   }
@@ -195,6 +196,31 @@ export class Anchorer {
       this.armRetry();
     }
   }
+}
+
+/** `own`: hash of the last anchor that this process wrote of the run. */
+function sealAnchor(
+  { run, seq, hash }: NamedHead,
+  { clock, findPrevious }: Pick<AnchorerOptions, 'clock' | 'findPrevious'>,
+  key: KeyObject | undefined,
+  own?: string,
+): Anchor {
+  const time = new Date(clock.now()).toISOString();
+  const before = own ?? findPrevious?.();
+  const prev = before === undefined ? {} : { prev: before, ...(own === undefined ? { first: true as const } : {}) };
+  return signAnchor({ v: 1, run, seq, head: hash, count: seq, time, ...prev }, key);
+}
+
+/** Anchors the end of a chain outside of a run, and tries each sink once. Resolves when all have answered; `onSink` gets failures. */
+export async function anchorOnce(
+  head: NamedHead,
+  options: Pick<AnchorerOptions, 'clock' | 'sinks' | 'findPrevious' | 'key' | 'onSink'>,
+): Promise<void> {
+  const { sinks, key, onSink } = options;
+  const anchor = sealAnchor(head, options, readSigningKey(key));
+  await Promise.all(
+    sinks.map((sink) => sink.write(anchor).catch((error: Error) => onSink?.(sink.name, error.message))),
+  );
 }
 
 /** Appends anchors to a file that only its owner can read, one JSON line each, on the disk before `write` resolves. */
@@ -361,6 +387,10 @@ export function isSigningKey(pem: string): boolean {
   } catch {
     return false;
   }
+}
+
+function readSigningKey(pem: string | undefined): KeyObject | undefined {
+  return pem === undefined ? undefined : requireEd25519(createPrivateKey(pem));
 }
 
 function requireEd25519(key: KeyObject): KeyObject {
