@@ -5,17 +5,25 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { makeRunAct } from '../../src/app/account/acts.ts';
+import { environmentOf } from '../../src/app/environment.ts';
+import { markRestored } from '../../src/app/stores/restore.ts';
 import { SystemClock } from '../../src/base/clock.ts';
 import { startSimServer } from '../../src/gateway/simulator/server.ts';
 import { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openPostgresAccountJournal } from '../../src/journal/account/postgres.ts';
+import type { Entry } from '../../src/journal/entry.ts';
 import { openSharedPostgres } from '../../src/journal/shared/postgres.ts';
+import { openPostgresStore } from '../../src/journal/stores/postgres.ts';
+import { newWriter, START, startedData } from '../journal/sample.ts';
 import { asLogin, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { openBackground, profileFor } from './background.ts';
+import { folder } from './command.ts';
 import { ORDERING, Scheduler } from './schedulers.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const server = postgresOfFile();
+const home = folder();
 
 /** The commands of the page: those of the backup, and those of the restore. */
 function readRecipes(): readonly string[] {
@@ -101,5 +109,25 @@ describe('the recipe for a database', { tags: ['postgres'] }, () => {
     await shared.close();
     expect(lease).toMatchObject({ kind: 'held' });
     expect(Number((lease as { epoch: number }).epoch)).toBeGreaterThan(Number((data as { epoch: number }).epoch));
+  });
+
+  it('is not followed by a clock that is behind the dump: what was due since would be started', async () => {
+    const url = await server().database();
+    const store = await openPostgresStore({ url, name: 'the database' });
+    const acts = { key: 'https://venue.example main', actOf: (entry: Entry) => makeRunAct(entry, undefined) };
+    const writer = newWriter(store, 'r1', { acts });
+    writer.append('run.started', startedData({ mode: 'live', settings: { base_url: 'https://venue.example' } }));
+    writer.append('run.ended', { outcome: 'succeeded', outputs: {} });
+    await writer.close();
+    await store.close();
+    const at = (nowMs: number) =>
+      markRestored({
+        place: { kind: 'postgres', url: { env: 'DATABASE' } },
+        who: { name: 'ada', how: 'claimed', user: 'ada', host: 'here' },
+        nowMs,
+        environment: environmentOf({ HOME: home.path, DATABASE: url }),
+      });
+    await expect(at(START - 1)).rejects.toMatchObject({ exit: 1, message: expect.stringContaining('clock') });
+    expect(await at(START)).toMatchObject({ backupAt: START, runs: 1 });
   });
 });

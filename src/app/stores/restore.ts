@@ -233,6 +233,7 @@ export async function markRestored({
       const { accounts: keys, newestAt: backupAt } = database;
       if (keys.length === 0)
         throw makeFailure(`${describePlace(place)} has no account: put its dump back first; nothing was restored`);
+      requireLater(backupAt, nowMs);
       // Nothing shows which epochs the lost processes had: leases were not taken as often as once a second.
       const epoch = Math.max(database.epoch + 1, Math.floor(nowMs / 1000));
       await leases.take(keys);
