@@ -233,10 +233,11 @@ export async function markRestored({
       const { accounts: keys, newestAt: backupAt } = database;
       if (keys.length === 0)
         throw makeFailure(`${describePlace(place)} has no account: put its dump back first; nothing was restored`);
-      requireLater(backupAt, nowMs);
       // Nothing shows which epochs the lost processes had: leases were not taken as often as once a second.
       const epoch = Math.max(database.epoch + 1, Math.floor(nowMs / 1000));
       await leases.take(keys);
+      // Behind the leases: a process that holds one writes what is newer than the time of this command.
+      requireLater(backupAt, nowMs);
       const { unfinished, runs, accounts } = await readRestored(await access.openJournal(), keys);
       const data = { backupAt, restoredAt: nowMs, epoch, runs, who };
       await recordRestore(await access.openAccountJournal(), accounts, data);
