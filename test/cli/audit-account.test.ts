@@ -152,6 +152,19 @@ async function resealRun(run: string, change: (line: string) => string): Promise
   });
 }
 
+/** A scheduler decides two occurrences, of a time that no clock of a test has reached: they are not old. */
+async function decide(): Promise<void> {
+  const schedules = await openSqliteScheduleStore(at('runbook.db'));
+  const nominalMs = Date.UTC(2100, 0, 1);
+  const common = { slot: 'sample/main/0 9 * * *', decidedAt: START };
+  await schedules.record(KEY, 1, [
+    { ...common, nominalMs, verdict: 'started', run: 'r2' },
+    { ...common, nominalMs: nominalMs - 60_000, verdict: 'missed', why: 'too late' },
+  ]);
+  await schedules.close();
+  expect((await audit()).ok).toBe(true);
+}
+
 const run = (sql: string, file = 'runbook.db') => withDatabase(at(file), (database) => database.exec(sql));
 const withoutAnchors = () => rmSync(at('anchors.jsonl'));
 const toEve = (line: string) => line.replaceAll('"ada"', '"eve"');
@@ -258,6 +271,32 @@ describe('the journal of an account', () => {
         await store.close();
       },
       { sequence: 8, kind: 'truncated' },
+    ],
+    [
+      'a verdict of a schedule that was removed, so that it falls due again',
+      async () => {
+        await decide();
+        await run('DELETE FROM occurrence WHERE run IS NULL');
+      },
+      { sequence: 8, kind: 'missing' },
+    ],
+    [
+      'a verdict that was changed',
+      async () => {
+        await decide();
+        await run("UPDATE occurrence SET verdict = 'waiting' WHERE run IS NULL");
+      },
+      { sequence: 8, kind: 'edited' },
+    ],
+    [
+      'a verdict on an occurrence to come, so that it never runs',
+      async () => {
+        await decide();
+        await run(
+          `INSERT INTO occurrence SELECT account, slot, nominal + 1000, verdict, why, run, decided_at, began FROM occurrence`,
+        );
+      },
+      { sequence: 9, kind: 'edited' },
     ],
   ])('shows %s', async (_what, tamper, problem) => {
     await tamper();

@@ -1,5 +1,6 @@
 /** Reads the journals of accounts for reviewers, from every store that the state folder knows. Reading makes no file. */
 import type { AccountJournal } from '../../journal/account/acts.ts';
+import type { OccurrenceRow } from '../../journal/schedule/store.ts';
 import type { KillEvent } from '../../journal/shared/shared.ts';
 import { type AccountRow, type StoredEntry, StoreError } from '../../journal/store.ts';
 import type { StateFolder } from '../state.ts';
@@ -37,6 +38,7 @@ export interface PlacedAccount {
   readonly killsOfUser: readonly KillEvent[];
   /** The rows of its ledger (app/account/ledger.ts). */
   readonly rows: readonly AccountRow[];
+  readonly occurrences: readonly OccurrenceRow[];
 }
 
 export function readPlacedAccounts(state: StateFolder): Promise<readonly PlacedAccount[]> {
@@ -47,7 +49,8 @@ export function readPlacedAccounts(state: StateFolder): Promise<readonly PlacedA
     const killsOfUser = (await doors.readKills()).filter(ofAccount);
     const store = await doors.openJournal();
     const rows = await store.accountRows(account).finally(() => store.close());
+    const occurrences = await doors.readOccurrences(account);
     const lines = await journal.lines(account);
-    return { account, store: describePlace(place), lines, kills, killsOfUser, rows };
+    return { account, store: describePlace(place), lines, kills, killsOfUser, rows, occurrences };
   });
 }

@@ -13,8 +13,8 @@ import { openPostgresAccountJournal } from '../../journal/account/postgres.ts';
 import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
 import { makeFolders } from '../../journal/folder.ts';
 import { openPostgresScheduleStore } from '../../journal/schedule/postgres.ts';
-import { openSqliteScheduleStore } from '../../journal/schedule/sqlite.ts';
-import type { ScheduleStore } from '../../journal/schedule/store.ts';
+import { openSqliteScheduleStore, openSqliteScheduleStoreToRead } from '../../journal/schedule/sqlite.ts';
+import type { OccurrenceRow, ScheduleStore } from '../../journal/schedule/store.ts';
 import { type AccountGuard, mergeHistories, openGuardedShared } from '../../journal/shared/account-guard.ts';
 import { openSharedMemory } from '../../journal/shared/memory.ts';
 import { openSharedPostgres } from '../../journal/shared/postgres.ts';
@@ -47,6 +47,8 @@ export interface StoreAccess {
   openAccountJournal(): Promise<AccountJournal>;
   /** What was done to the kill switch, in this store and by this user on this machine. Reading creates no file. */
   readKills(where?: 'of the store alone'): Promise<readonly KillEvent[]>;
+  /** What schedulers decided for the account with this key. Reading makes no table. */
+  readOccurrences(account: string): Promise<readonly OccurrenceRow[]>;
 }
 
 /** The place of a profile's store; the state folder's journal where the profile names none. */
@@ -110,6 +112,7 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
           const events = await readKillsOf(join(dirname(file), 'shared.db'));
           return where === undefined ? mergeHistories(await readKillsOf(accountsFile), events) : events;
         }),
+      readOccurrences: (account) => readOccurrencesOf(openSqliteScheduleStoreToRead(file), account),
     };
   }
   const access = () => accessDatabase(place, environment);
@@ -128,7 +131,18 @@ export function accessStore(place: StorePlace, environment: Environment): StoreA
         const events = await shared.killSwitch.history().finally(() => shared.close());
         return where === undefined ? mergeHistories(await readKillsOf(accountsFile), events) : events;
       }),
+    readOccurrences: async (account) => readOccurrencesOf(openPostgresScheduleStore(access()), account),
   };
+}
+
+function readOccurrencesOf(
+  opening: Promise<Pick<ScheduleStore, 'occurrences' | 'close'>>,
+  account: string,
+): Promise<readonly OccurrenceRow[]> {
+  return convertStoreErrors(async () => {
+    const store = await opening;
+    return store.occurrences(account).finally(() => store.close());
+  });
 }
 
 /** Reads the URL of a database. Throws a UserError (exit 2) where it cannot be read. */
@@ -153,6 +167,7 @@ export function makeVolatileStore(nowMs: () => number): StoreAccess {
     openScheduleStore: () => openSqliteScheduleStore(':memory:'),
     openAccountJournal: async () => new MemoryAccountJournal(),
     readKills: async () => [],
+    readOccurrences: async () => [],
   };
 }
 

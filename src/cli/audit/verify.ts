@@ -103,7 +103,7 @@ async function verifyAccounts(
   const missing = new Map(byChain);
   const verdicts: AccountVerdict[] = [];
   const placed = await readPlacedAccounts(state);
-  for (const { account, store, lines, kills, killsOfUser, rows } of placed) {
+  for (const { account, store, lines, kills, killsOfUser, rows, occurrences } of placed) {
     const [name = ''] = lines.map(({ run }) => run);
     missing.delete(name);
     const then = read.before.find((each) => each.account === account && each.store === store);
@@ -118,6 +118,7 @@ async function verifyAccounts(
       kills,
       killsOfUser,
       baselines: readBaselines(rows),
+      occurrences,
     };
     verdicts.push(await verifyAccount({ ...evidence, now: new SystemClock().now() }));
   }

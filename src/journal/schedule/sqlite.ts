@@ -4,7 +4,7 @@
  */
 
 import { appendActIn } from '../account/sqlite.ts';
-import { type Database, hasTable, openPrepared, toSqlDatabase } from '../sql/sqlite.ts';
+import { type Database, hasTable, openDatabase, openPrepared, toSqlDatabase } from '../sql/sqlite.ts';
 import type { SqlRow } from '../sql/values.ts';
 import { ask, type Work } from '../sql/work.ts';
 import { SCHEDULE_SQL, toOccurrenceValues } from './rows.ts';
@@ -53,6 +53,13 @@ export async function openSqliteScheduleStore(file: string): Promise<ScheduleSto
   );
 }
 
+/** The same of a file that is only read: makes no table. */
+export async function openSqliteScheduleStoreToRead(
+  file: string,
+): Promise<Pick<ScheduleStore, 'occurrences' | 'close'>> {
+  return new SqliteScheduleStore(await openDatabase(file));
+}
+
 class SqliteScheduleStore extends SqlScheduleStore {
   private readonly file: Database;
 
@@ -80,6 +87,10 @@ class SqliteScheduleStore extends SqlScheduleStore {
   }
 
   // A file that is only read may lack the table.
+  override async occurrences(...asked: Parameters<ScheduleStore['occurrences']>): Promise<readonly OccurrenceRow[]> {
+    return hasTable(this.file, 'occurrence') ? super.occurrences(...asked) : [];
+  }
+
   override async decidedAccounts(): Promise<readonly string[]> {
     return hasTable(this.file, 'occurrence') ? super.decidedAccounts() : [];
   }

@@ -7,6 +7,7 @@ import { type Act, type ActType, readAct } from '../../journal/account/acts.ts';
 import { isSameKey, isSigned } from '../../journal/account/signature.ts';
 import type { Anchor } from '../../journal/anchors/anchors.ts';
 import { type ChainProblem, makeProblem } from '../../journal/chain.ts';
+import { type OccurrenceRow, VERDICTS_KEPT_MS } from '../../journal/schedule/store.ts';
 import type { KillEvent } from '../../journal/shared/shared.ts';
 import type { StoredEntry } from '../../journal/store.ts';
 import { type RunFacts, verifyRun } from './verify.ts';
@@ -40,6 +41,8 @@ export interface AccountEvidence {
   readonly killsOfUser: readonly KillEvent[];
   /** The positions that the ledger counts as stated by people. */
   readonly baselines: readonly StatedRow[];
+  /** The verdicts that a scheduler goes by. */
+  readonly occurrences: readonly OccurrenceRow[];
   /** Epoch ms. */
   readonly now: number;
 }
@@ -55,6 +58,9 @@ interface StatedRow {
 
 /** A kill is engaged before it is written here; this long it may be under way, ms, on a machine whose clock is ahead as well. */
 const UNDER_WAY_MS = 60_000;
+
+/** Verdicts are removed by the clock of another machine. */
+const DAY_MS = 86_400_000;
 
 export async function verifyAccount(evidence: AccountEvidence): Promise<AccountVerdict> {
   const { account, before, after, elsewhere = [] } = evidence;
@@ -76,6 +82,7 @@ export async function verifyAccount(evidence: AccountEvidence): Promise<AccountV
     ...findChangedKills(then, since, evidence),
     ...findChangedAnswers(since, anywhere, evidence),
     ...findChangedBaselines(then, since, evidence),
+    ...findChangedVerdicts(then, since, evidence),
     ...findForged(since, evidence),
   );
   problems.sort((a, b) => a.sequence - b.sequence);
@@ -248,6 +255,52 @@ function findChangedBaselines(
       counted.has(nameStated(act))
         ? []
         : [makeProblem(act.sequence, 'missing', `the ledger does not count ${describe(act)}; state it again`)],
+    ),
+  ];
+}
+
+type Decided = Pick<OccurrenceRow, 'slot' | 'nominalMs' | 'verdict' | 'why' | 'run'>;
+const nameOccurrence = ({ slot, nominalMs }: Decided) => JSON.stringify([slot, nominalMs]);
+const nameVerdict = ({ slot, nominalMs, verdict, why, run }: Decided) =>
+  JSON.stringify([slot, nominalMs, verdict, why, run]);
+
+/** Verdicts that a scheduler goes by and that none has given, and those that it lacks: it would decide them again. */
+function findChangedVerdicts(
+  then: AccountActs,
+  since: AccountActs,
+  { occurrences, now }: AccountEvidence,
+): readonly ChainProblem[] {
+  const listDecided = (acts: AccountActs) =>
+    acts
+      .list('schedule.decided')
+      .flatMap(({ seq, data }) =>
+        data.occurrences.map((each) => ({ ...each, nominalMs: each.nominal, sequence: seq })),
+      );
+  const newest = new Map(listDecided(then).map((each) => [nameOccurrence(each), each]));
+  // One that was decided while this was read, or since, shows the verdict of before or of later.
+  const given = new Set(
+    [...newest.values(), ...listDecided(since).filter(({ sequence }) => sequence >= then.next)].map(nameVerdict),
+  );
+  const kept = new Set(occurrences.map(nameOccurrence));
+  const begun = since.acts[0]?.at ?? Number.POSITIVE_INFINITY;
+  const describe = ({ slot, nominalMs, verdict }: Decided) =>
+    `${verdict} for ${slot} at ${new Date(nominalMs).toISOString()}`;
+  return [
+    ...occurrences.flatMap((row): ChainProblem[] =>
+      given.has(nameVerdict(row)) || row.decidedAt < begun
+        ? []
+        : [
+            makeProblem(
+              newest.get(nameOccurrence(row))?.sequence ?? since.next,
+              'edited',
+              `the schedule goes by ${describe(row)}, which is not here`,
+            ),
+          ],
+    ),
+    ...[...newest.values()].flatMap((each): ChainProblem[] =>
+      kept.has(nameOccurrence(each)) || each.nominalMs < now - VERDICTS_KEPT_MS + DAY_MS
+        ? []
+        : [makeProblem(each.sequence, 'missing', `the schedule does not know ${describe(each)}`)],
     ),
   ];
 }
