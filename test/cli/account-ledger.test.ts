@@ -1,8 +1,11 @@
 /** The rows of an account's ledger beside its journal: which are used, and which runs are folded again. */
 import { describe, expect, it } from 'vitest';
-import { type LedgerOf, loadLedger, updateLedgers } from '../../src/app/account/ledger.ts';
+import { compareLedger, keepListed, type LedgerOf, loadLedger, updateLedgers } from '../../src/app/account/ledger.ts';
+import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
+import type { RunLedger } from '../../src/gateway/limits/ledger-rows.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { newWriter, START, startedData } from '../journal/sample.ts';
+import { Script, TERMS } from '../report/sample-run.ts';
 
 const KEY = 'https://venue.example main';
 
@@ -87,9 +90,46 @@ describe('the rows of a ledger', () => {
       why: expect.stringContaining('journal of a'),
     });
     const other = await keep('b');
-    await other.store.changeAccountRows(KEY, () => [{ name: 'run b', text: '{' }]);
-    expect((await loadLedger(other)).parts.unknown).toBeUndefined();
+    for (const text of ['{', '{}']) {
+      await other.store.changeAccountRows(KEY, () => [{ name: 'run b', text }]);
+      expect((await loadLedger(other)).parts.unknown).toBeUndefined();
+    }
     await other.store.changeAccountRows(KEY, () => [{ name: 'gone', text: '{' }]);
     expect((await loadLedger(other)).parts.unknown?.why).toContain('gone');
+  });
+
+  it('are compared with their journals: what the venue showed of an order since is no change', async () => {
+    const store = new MemoryStore();
+    const of = { store, name: 'main', key: KEY };
+    const script = new Script(store);
+    script.append('run.started', startedData({ mode: 'live', settings: { base_url: 'https://venue.example' } }));
+    const call = script.intend('POST /orders', {}, 'steps/o', { intent: TERMS });
+    script.attempt(call, 'POST /orders', {}, 1, 'steps/o');
+    await script.close();
+    const { clientOrderId } = TERMS;
+    await loadLedger(of);
+    const compare = async () => (await compareLedger(of, store)).changed;
+    const keep = (change: (sums: AccountLedger) => readonly RunLedger[]) =>
+      keepListed(of, ({ baselines, ...kept }) => ({
+        ...kept,
+        runs: change(new AccountLedger({ ...kept, baselines })),
+      }));
+    expect(await compare()).toEqual([]);
+    await keep((sums) => sums.name(new Map([[clientOrderId, 'BTC-USD@7']])));
+    expect(await compare()).toEqual([]);
+    await keep((sums) => sums.end(new Set([clientOrderId])));
+    expect(await compare()).toEqual([]);
+    const row = (await store.accountRows(KEY)).find(({ name }) => name === 'run r1');
+    expect(row?.text).toContain('"open":"0","orderId":"BTC-USD@7"');
+    for (const [from, to, kind] of [
+      ['"orders":1', '"orders":0', 'edited'],
+      ['"filled":"0"', '"filled":"0.1"', 'edited'],
+      [/"seq":\d+/, '"seq":99', 'inserted'],
+    ] as const) {
+      const text = row?.text.replace(from, to) ?? '';
+      expect(text).not.toBe(row?.text);
+      await store.changeAccountRows(KEY, () => [{ name: 'run r1', text }]);
+      expect(await compare()).toMatchObject([{ run: 'r1', kind }]);
+    }
   });
 });

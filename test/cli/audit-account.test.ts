@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeActor, makeAct, makeKillAct, makeRunAct } from '../../src/app/account/acts.ts';
-import { keepBaseline } from '../../src/app/account/ledger.ts';
+import { keepBaseline, loadLedger } from '../../src/app/account/ledger.ts';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
@@ -116,7 +116,7 @@ async function perform(command: (invocation: Invocation) => Promise<number>) {
 
 async function audit(...anchors: readonly string[]) {
   const { exit, document } = await perform((invocation) =>
-    verify({ run: undefined, key: undefined, archive: undefined, anchors }, invocation),
+    verify({ run: undefined, key: undefined, archive: undefined, anchors, ledger: true }, invocation),
   );
   return { exit, ...(document as { ok: boolean; accounts: { account: string; problems: object[] }[] }) };
 }
@@ -150,6 +150,14 @@ async function resealRun(run: string, change: (line: string) => string): Promise
     for (const { seq, line, hash } of reseal(lines, change))
       database.statement('UPDATE entries SET line = ?, hash = ? WHERE run = ? AND seq = ?').run(line, hash, run, seq);
   });
+}
+
+/** Makes the rows of the account's ledger. */
+async function countRuns(): Promise<void> {
+  const store = await openSqliteStore(at('runbook.db'));
+  await loadLedger({ store, name: 'main', key: KEY });
+  await store.close();
+  expect((await audit()).ok).toBe(true);
 }
 
 /** A scheduler decides two occurrences, of a time that no clock of a test has reached: they are not old. */
@@ -271,6 +279,30 @@ describe('the journal of an account', () => {
         await store.close();
       },
       { sequence: 8, kind: 'truncated' },
+    ],
+    [
+      'a run that the ledger counts otherwise',
+      async () => {
+        await countRuns();
+        await run(`UPDATE account_row SET text = replace(text, '"days":{}', '"days":{"2026-01-05":{"orders":9}}')`);
+      },
+      { sequence: 4, kind: 'edited' },
+    ],
+    [
+      'a run that the ledger counts and no journal has',
+      async () => {
+        await countRuns();
+        await run("UPDATE account_row SET name = 'run r9' WHERE name = 'run r2'");
+      },
+      { sequence: 8, kind: 'inserted' },
+    ],
+    [
+      'a run that is not in the store, and that the ledger does not count',
+      async () => {
+        await countRuns();
+        await run("DELETE FROM runs WHERE run = 'r2'; DELETE FROM account_row WHERE name = 'run r2'");
+      },
+      { sequence: 4, detail: 'entry 4: the ledger does not count run r2' },
     ],
     [
       'a verdict of a schedule that was removed, so that it falls due again',

@@ -90,7 +90,7 @@ describe('the recipe for a database', { tags: ['postgres'] }, () => {
     const restoredAt = (data as { restoredAt: number }).restoredAt;
     expect(await nominals("why = 'restored'")).toEqual([restoredAt]);
     expect(existsSync(join(at.path, 'runbook.dump'))).toBe(true);
-    expect(JSON.parse((await at.run(['audit', 'verify', '--json'])).out)).toMatchObject({ ok: true });
+    expect(JSON.parse((await at.run(['audit', 'verify', '--ledger', '--json'])).out)).toMatchObject({ ok: true });
 
     const refused = schedule();
     const [failure] = await refused.sees('account_failed');

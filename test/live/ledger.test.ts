@@ -14,6 +14,11 @@ const code = ({ exit, report }: LiveEnded) => [exit, report.error?.message.split
 const SENT = [0, undefined];
 const DENIED = [1, 'POSITION_EXCEEDS_MAX'];
 
+/** That its rows are what the journals give, beside what the venue has shown since. */
+async function isVerified({ run }: Scene): Promise<void> {
+  expect(document((await run(['audit', 'verify', '--ledger', '--json'])).out)).toMatchObject({ ok: true });
+}
+
 /** A fill of an order that no run placed. */
 function tradeByHand(venue: MockVenue, side: 'long' | 'short', size: string): void {
   const [known] = venue.fills;
@@ -44,6 +49,7 @@ describe.concurrent('what an earlier run left', () => {
       expect(code(await live())).toEqual(DENIED);
       expect(venue.placed).toHaveLength(2);
       expect((await ledger(desk, 'ledger')).markets['BTC-USD']).toMatchObject({ position: '0.09', foreign: '-0.09' });
+      await isVerified(desk);
     }));
 
   it('is read by an expression over all runs, and not where the venue does not list its fills', () =>
@@ -77,6 +83,7 @@ describe.concurrent('what an earlier run left', () => {
       expect(code(await live())).toEqual(DENIED);
       for (const order of venue.orders) order.status = 'canceled';
       expect(code(await live())).toEqual(SENT);
+      await isVerified(desk);
     }));
 
   it('counts at its worst where the venue does not answer', () =>

@@ -2,7 +2,9 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { Entry, Json, JsonObject } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
+import type { JournalStore } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import type { JournalWriter } from '../../src/journal/writer.ts';
 import type { OrderTerms } from '../../src/venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../src/venue/records.ts';
 import { newWriter, START, startedData } from '../journal/sample.ts';
@@ -59,11 +61,12 @@ export function fillRecord(number: number, size: string, price: string): FillRec
 export class Script {
   readonly entries: Entry[] = [];
   private readonly clock = new VirtualClock(START);
-  private readonly writer = newWriter(new MemoryStore(), 'r1', { clock: this.clock, durable: false });
+  private readonly writer: JournalWriter;
   private readonly tracker = new OrderTracker();
   private calls = 0;
 
-  constructor() {
+  constructor(store: JournalStore = new MemoryStore()) {
+    this.writer = newWriter(store, 'r1', { clock: this.clock, durable: false });
     this.writer.subscribe((entry) => {
       this.entries.push(entry);
       for (const { order, from, to, event } of this.tracker.apply(entry)) {
@@ -79,12 +82,12 @@ export class Script {
     });
   }
 
-  readonly append: InstanceType<typeof import('../../src/journal/writer.ts').JournalWriter>['append'] = (
-    type,
-    data,
-    step,
-    actor,
-  ) => this.writer.append(type, data, step, actor);
+  /** Writes what was appended. */
+  close(): Promise<void> {
+    return this.writer.close();
+  }
+
+  readonly append: JournalWriter['append'] = (type, data, step, actor) => this.writer.append(type, data, step, actor);
 
   async at(offsetMs: number): Promise<void> {
     await this.clock.advanceTo(START + offsetMs);

@@ -2,6 +2,7 @@
  * Loads the ledger of an account from its store. The row of each run says up to which entry of its journal it holds; a run whose
  * journal has gone on, or ends otherwise, is folded anew. Rows of runs that an archive took out of the store are kept.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { AccountLedger, CLOCKS_DIFFER_MS } from '../../gateway/limits/account-ledger.ts';
 import {
   type Baseline,
@@ -15,6 +16,7 @@ import { readEntry } from '../../journal/chain.ts';
 import { readEntries } from '../../journal/reading.ts';
 import {
   type AccountRow,
+  type JournalReader,
   type JournalStore,
   type RunHead,
   type RunRow,
@@ -83,7 +85,7 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
     kept.delete(`${RUN}${head.run}`);
     const holds = !anew && row?.seq === head.seq && row.hash === head.hash;
     try {
-      const ledger = holds ? row.ledger : await foldRun(of, head);
+      const ledger = holds ? row.ledger : await foldRun(store, head);
       if (!holds) changed.push(writeRunRow(head, isOf(ledger, key) ? ledger : null));
       if (ledger !== null && isOf(ledger, key)) runs.push(ledger);
     } catch (error) {
@@ -114,6 +116,59 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
       ...(unread.length === 0 ? {} : { unknown }),
     },
   };
+}
+
+export interface ComparedLedger {
+  /** Runs whose rows are not what their journals give. */
+  readonly changed: readonly { readonly run: string; readonly kind: 'inserted' | 'edited'; readonly detail: string }[];
+  /** Runs that have a row, and those of the store, whose rows are made when they are needed. */
+  readonly counted: ReadonlySet<string>;
+}
+
+/** Folds the run of every row anew, up to where the row holds. `reader`: every journal and archive. Rejects with a StoreError. */
+export async function compareLedger(
+  { store, key }: Pick<LedgerOf, 'key'> & { readonly store: Pick<JournalStore, 'runs' | 'accountRows'> },
+  reader: JournalReader,
+): Promise<ComparedLedger> {
+  const changed: ComparedLedger['changed'][number][] = [];
+  const counted = new Set((await store.runs()).map(({ run }) => run));
+  for (const row of await store.accountRows(key)) {
+    // One of another version is made again.
+    const text = row.name.startsWith(RUN) ? readRunText(row) : undefined;
+    if (text === undefined) continue;
+    const run = row.name.slice(RUN.length);
+    counted.add(run);
+    const [last] = await reader.read(run, { after: text.seq - 1, limit: 1 });
+    try {
+      if (last?.hash !== text.hash)
+        changed.push({
+          run,
+          kind: 'inserted',
+          detail: `the ledger counts run ${run} up to an entry that no journal has`,
+        });
+      else if (!isFolded(text.ledger, await foldRun(reader, { run, seq: text.seq }), key))
+        changed.push({ run, kind: 'edited', detail: `the ledger counts run ${run} otherwise than its journal says` });
+    } catch (error) {
+      // The check of the journal itself says so.
+      if (!(error instanceof StoreError && error.reason === 'damaged')) throw error;
+    }
+  }
+  return { changed, counted };
+}
+
+/** Whether the row of a run is what its journal gives, and what the venue's lists may have shown of its orders since. */
+function isFolded(kept: RunLedger | null, folded: RunLedger | null, key: string): boolean {
+  const given = isOf(folded, key) ? folded : null;
+  if (kept === null || given === null) return kept === given;
+  const sums = new AccountLedger({ runs: [given], baselines: [], listed: [], gone: {} });
+  const { orders } = kept;
+  sums.name(
+    new Map(orders.flatMap(({ clientOrderId: id, orderId }) => (orderId === undefined ? [] : [[id, orderId]]))),
+  );
+  const left = new Set(given.orders.flatMap(({ clientOrderId, working }) => (working ? clientOrderId : [])));
+  const ended = orders.flatMap(({ clientOrderId: id, working }) => (working === undefined && left.has(id) ? id : []));
+  sums.end(new Set(ended));
+  return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(sums.listRuns()[0])));
 }
 
 /** When a run whose journal is damaged wrote last, epoch ms. */
@@ -227,7 +282,10 @@ function isOf(ledger: RunLedger | null, key: string): boolean {
   return ledger !== null && canonicalizeAccountKey(ledger.account) === canonicalizeAccountKey(key);
 }
 
-async function foldRun({ store }: LedgerOf, { run, seq }: RunHead): Promise<RunLedger | null> {
+async function foldRun(
+  store: Pick<JournalReader, 'read' | 'accountRows'>,
+  { run, seq }: Pick<RunHead, 'run' | 'seq'>,
+): Promise<RunLedger | null> {
   const fold = new RunLedgerFold();
   for await (const entry of readEntries(store, run)) {
     // Of a run that goes on, up to where its row will say that it holds.
@@ -244,7 +302,7 @@ function writeRunRow({ run, seq, hash }: RunHead, ledger: RunLedger | null): Acc
 /** Undefined for a row that another version wrote: its run is folded again. */
 function readRunText(row: AccountRow | undefined): RunRowText | undefined {
   const read = readJson<RunRowText>(row);
-  return read?.ledger === null || read?.ledger.version === RUN_LEDGER_VERSION ? read : undefined;
+  return read?.ledger === null || read?.ledger?.version === RUN_LEDGER_VERSION ? read : undefined;
 }
 
 function readRuns(rows: RowsByName): readonly RunLedger[] {

@@ -31,6 +31,7 @@ export async function readAccountJournals<T>(
 export interface PlacedAccount {
   readonly account: string;
   readonly store: string;
+  readonly place: StorePlace;
   readonly lines: readonly StoredEntry[];
   /** In this store. */
   readonly kills: readonly KillEvent[];
@@ -51,6 +52,6 @@ export function readPlacedAccounts(state: StateFolder): Promise<readonly PlacedA
     const rows = await store.accountRows(account).finally(() => store.close());
     const occurrences = await doors.readOccurrences(account);
     const lines = await journal.lines(account);
-    return { account, store: describePlace(place), lines, kills, killsOfUser, rows, occurrences };
+    return { account, store: describePlace(place), place, lines, kills, killsOfUser, rows, occurrences };
   });
 }

@@ -63,6 +63,7 @@ export const REVIEW_COMMANDS = {
     options: {
       key: KEY,
       anchors: { doc: 'a copy of the anchors that was kept elsewhere', value: 'FILE', takes: 'file', many: true },
+      ledger: { doc: "compare the ledger's rows of runs too: folds each run anew, as `account rebuild` does" },
       archive: ARCHIVE,
     },
     example: 'audit verify',

@@ -1,12 +1,13 @@
 /** `runbook audit verify`: verifies that journals are unchanged. Exit code 1 when one is not. */
 
-import { readBaselines } from '../../app/account/ledger.ts';
+import { type ComparedLedger, compareLedger, readBaselines } from '../../app/account/ledger.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { type PlacedAccount, readPlacedAccounts } from '../../app/stores/account-journals.ts';
 import { listArchives } from '../../app/stores/archives.ts';
 import { findRun } from '../../app/stores/find-run.ts';
+import { accessStore, type StorePlace } from '../../app/stores/location.ts';
 import {
   type AnchorsOfFile,
   describeNoRuns,
@@ -38,7 +39,7 @@ import { type Cell, formatStyledTable } from '../terminal/text-table.ts';
 type AnchorFiles = readonly (AnchorsOfFile & { readonly gaps: readonly Anchor[] })[];
 
 export async function verify(
-  { run: name, key, anchors: copies }: Given<'audit verify'>,
+  { run: name, key, anchors: copies, ledger }: Given<'audit verify'>,
   review: Invocation,
 ): Promise<ExitCode> {
   const { terminal, state } = review;
@@ -54,6 +55,7 @@ export async function verify(
   const anchors = files.flatMap((file) => file.anchors);
   const anchored = [...new Set(anchors.map(({ run }) => run))].filter((run) => !isAccountChain(run));
   const isWhole = name === undefined && review.archive === undefined;
+  if (ledger && !isWhole) throw new UserError('--ledger is for everything: it takes no run and no archive');
   const before = isWhole ? await readPlacedAccounts(state) : [];
   const facts = new Map<string, RunFacts>();
   const verdicts = await withJournal(review, async (store) => {
@@ -63,7 +65,7 @@ export async function verify(
   if (verdicts === undefined) return reportMissingJournal(name, anchored, terminal, state);
   const { ok: chainsOk, runs } = makeVerifyDocument(verdicts);
   const broken = name === undefined ? findDamagedArchives(review) : [];
-  const accounts = isWhole ? await verifyAccounts(state, { before, anchors, facts }) : [];
+  const accounts = isWhole ? await verifyAccounts(state, { before, anchors, facts, ledger }) : [];
   const ok =
     chainsOk &&
     accounts.every((account) => account.ok) &&
@@ -97,13 +99,14 @@ async function verifyAccounts(
     readonly before: readonly PlacedAccount[];
     readonly anchors: readonly Anchor[];
     readonly facts: ReadonlyMap<string, RunFacts>;
+    readonly ledger: boolean;
   },
 ): Promise<readonly AccountVerdict[]> {
   const byChain = groupAnchorsByRun(read.anchors.filter(({ run }) => isAccountChain(run)));
   const missing = new Map(byChain);
   const verdicts: AccountVerdict[] = [];
   const placed = await readPlacedAccounts(state);
-  for (const { account, store, lines, kills, killsOfUser, rows, occurrences } of placed) {
+  for (const { account, store, place, lines, kills, killsOfUser, rows, occurrences } of placed) {
     const [name = ''] = lines.map(({ run }) => run);
     missing.delete(name);
     const then = read.before.find((each) => each.account === account && each.store === store);
@@ -119,12 +122,19 @@ async function verifyAccounts(
       killsOfUser,
       baselines: readBaselines(rows),
       occurrences,
+      ...(read.ledger ? { ledger: await compareLedgerAt(place, account, state) } : {}),
     };
     verdicts.push(await verifyAccount({ ...evidence, now: new SystemClock().now() }));
   }
   for (const [account, anchors] of missing)
     verdicts.push({ account, ok: false, entries: 0, anchors: 0, problems: [describeMissingChain(anchors)] });
   return verdicts;
+}
+
+async function compareLedgerAt(place: StorePlace, key: string, state: StateFolder): Promise<ComparedLedger> {
+  const store = await accessStore(place, state.environment).openJournal();
+  const compared = withJournal({ state }, (reader) => compareLedger({ store, key }, reader));
+  return (await compared.finally(() => store.close())) ?? { changed: [], counted: new Set() };
 }
 
 function makeAccountDocument({ account, ok, entries, problems }: AccountVerdict): object {

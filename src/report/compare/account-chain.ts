@@ -43,6 +43,11 @@ export interface AccountEvidence {
   readonly baselines: readonly StatedRow[];
   /** The verdicts that a scheduler goes by. */
   readonly occurrences: readonly OccurrenceRow[];
+  /** Runs that its ledger counts, and those of them whose rows are not what their journals give; absent where that was not asked. */
+  readonly ledger?: {
+    readonly changed: readonly (Pick<ChainProblem, 'kind' | 'detail'> & { readonly run: string })[];
+    readonly counted: ReadonlySet<string>;
+  };
   /** Epoch ms. */
   readonly now: number;
 }
@@ -83,6 +88,7 @@ export async function verifyAccount(evidence: AccountEvidence): Promise<AccountV
     ...findChangedAnswers(since, anywhere, evidence),
     ...findChangedBaselines(then, since, evidence),
     ...findChangedVerdicts(then, since, evidence),
+    ...findMiscounted(then, since, evidence),
     ...findForged(since, evidence),
   );
   problems.sort((a, b) => a.sequence - b.sequence);
@@ -256,6 +262,23 @@ function findChangedBaselines(
         ? []
         : [makeProblem(act.sequence, 'missing', `the ledger does not count ${describe(act)}; state it again`)],
     ),
+  ];
+}
+
+/** Runs that the ledger counts otherwise than their journals say, or not at all. */
+function findMiscounted(
+  then: AccountActs,
+  since: AccountActs,
+  { ledger, runs }: AccountEvidence,
+): readonly ChainProblem[] {
+  if (ledger === undefined) return [];
+  const starts = new Map(since.list('start.recorded').map(({ seq, data }) => [data.run, seq]));
+  return [
+    ...ledger.changed.map(({ run, kind, detail }) => makeProblem(starts.get(run) ?? since.next, kind, detail)),
+    ...then
+      .list('start.recorded')
+      .filter(({ data }) => runs.has(data.run) && !ledger.counted.has(data.run))
+      .map(({ seq, data }) => makeProblem(seq, 'missing', `the ledger does not count run ${data.run}`)),
   ];
 }
 
