@@ -63,6 +63,15 @@ describe('a kill that a store did not get', () => {
     expect([await kills.engaged('main'), await killSwitch.history()]).toEqual([undefined, []]);
   });
 
+  it('counts where the clock was ahead when it was given, and was set since', async () => {
+    const { state, on, kills, killSwitch } = open();
+    noteKill(state, KILL, [ONE]);
+    on.nowMs = KILL.at - 600_000;
+    expect(await kills.engaged('main')).toEqual(KILL);
+    on.away = false;
+    expect([await kills.engaged('main'), await killSwitch.history()]).toMatchObject([KILL, [{ by: 'ada' }]]);
+  });
+
   it('is delivered before a release, however young it is', async () => {
     const { state, on, inner, killSwitch } = open();
     on.away = false;
