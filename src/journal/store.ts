@@ -81,6 +81,8 @@ export interface JournalReader {
   run(run: string): Promise<RunRow | undefined>;
   /** The rows kept under a key, in the order of their names; an archive has none. */
   accountRows?(key: string): Promise<readonly AccountRow[]>;
+  /** The names of the account's own chains, where several journals are read as one. */
+  chains?(account: string): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 

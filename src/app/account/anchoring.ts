@@ -133,7 +133,7 @@ const describeContradiction: Readonly<Record<Contradiction['kind'], (anchor: Anc
   cut: ({ run, seq }) => `the journal of ${nameChain(run)} ends before entry ${seq}`,
   changed: ({ run, seq }) => `the journal of ${nameChain(run)} has another entry ${seq}`,
   missing: ({ run, seq }) =>
-    `run ${makePrintable(run, 100)}, with ${formatCount(seq, 'entry', 'entries')} or more, is in no journal and no archive: an older state folder may have been restored`,
+    `${nameChain(run)}, with ${formatCount(seq, 'entry', 'entries')} or more, is in no journal and no archive: an older state folder may have been restored`,
 };
 
 /**
@@ -155,11 +155,17 @@ export async function findContradiction({
     const found = await findContradictedAnchor(store, ofRuns, readElsewhere);
     if (found !== undefined) return found;
     for (const account of [key, EVERY_ACCOUNT]) {
-      // Another store that the profile named before may have anchored a chain of its own in the same file.
-      const chain = (await store.lastAct(account))?.run;
-      const ofAccount = anchors.filter(({ run }) => run === chain);
-      const lost = await findContradictedAct(store, account, ofAccount);
+      const ofAccount = anchors.filter(({ run }) => isAccountChain(run, account));
+      const own = (await store.lastAct(account))?.run;
+      const isOwn = ({ run }: Anchor) => run === own;
+      const lost = await findContradictedAct(store, account, ofAccount.filter(isOwn));
       if (lost !== undefined) return lost;
+      // Another store that the profile named before may have anchored a chain of its own in the same file.
+      const others = ofAccount.filter((anchor) => !isOwn(anchor));
+      if (others.length === 0) continue;
+      const known = await readElsewhere(async (reader) => reader.chains?.(account));
+      const missing = others.find(({ run }) => known?.includes(run) !== true);
+      if (missing !== undefined) return { anchor: missing, kind: 'missing' } as const;
     }
     return undefined;
   };

@@ -235,6 +235,11 @@ class Journals implements JournalReader {
     return rows.flat();
   }
 
+  async chains(account: string): Promise<readonly string[]> {
+    const stores = this.stores.filter((store) => !(store instanceof ArchiveStore));
+    return (await Promise.all(stores.map((store) => store.lastAct(account)))).flatMap((act) => act?.run ?? []);
+  }
+
   async run(run: string): Promise<RunRow | undefined> {
     return (await findLongestJournal(this.stores, run))?.row;
   }

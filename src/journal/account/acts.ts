@@ -166,9 +166,9 @@ export interface AccountJournal {
 
 const CHAIN = 'account ';
 
-/** Whether a name, such as that of an anchor, is the one of an account's chain. */
-export function isAccountChain(run: string): boolean {
-  return run.startsWith(CHAIN);
+/** Whether a name, such as that of an anchor, is the one of an account's chain. `account`: of this one. */
+export function isAccountChain(run: string, account?: string): boolean {
+  return run.startsWith(account === undefined ? CHAIN : `${CHAIN}${account} #`);
 }
 
 /**
