@@ -1,6 +1,7 @@
 /** Tests the comparison of the venue's orders with the journals, in virtual time. */
 import { afterEach, expect, it } from 'vitest';
-import { KEY, World } from './live-host.ts';
+import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
+import { type Hosted, KEY, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
 const MARKETS = { 'BTC-USD': { tick: '1', lot: '0.0001', start: '64000', path: PATH } };
@@ -35,4 +36,31 @@ it('finds the orders of a run behind however many that only read', async () => {
   const { host } = await time.runUntil(world.openProcess());
   expect(await time.runUntil(host.comparison.compare())).toEqual({ kind: 'agrees' });
   expect((await store.accountRows(KEY)).map(({ name }) => name)).not.toContain('compared');
+});
+
+it('finds an order that the journal lacks where the clock of this machine is ahead', async () => {
+  const aheadMs = 10 * MINUTE_MS;
+  // The venue's clock is that of the world, less this.
+  const between: Hosted['between'] = (venue) => ({
+    send(request, options) {
+      const { start_time: since } = request.params;
+      if (since === undefined) return venue.send(request, options);
+      const text = String(Number(since.text) + aheadMs * 1000);
+      return venue.send({ ...request, params: { ...request.params, start_time: { ...since, text } } }, options);
+    },
+  });
+  world = new World({ config: { markets: MARKETS }, between });
+  const { time, store } = world;
+  for (const run of ['kept', 'lost']) {
+    const process = await time.runUntil(world.openProcess());
+    const live = await time.runUntil(process.begin(run, PLACES));
+    await time.runUntil(live.waitForEnd());
+    await time.advanceTo(time.now() + 2 * MINUTE_MS);
+  }
+  expect(await store.remove('lost', (await store.last('lost'))?.hash ?? '')).toBe(true);
+  const clocks = new ClockAgreement();
+  const { host } = await time.runUntil(world.openProcess({ clocks }));
+  const at = time.monotonic();
+  clocks.note('the venue', { fromMs: at, untilMs: at }, time.now() - aheadMs, 1000);
+  expect(await time.runUntil(host.comparison.compare())).toMatchObject({ kind: 'unknown', orders: [{ side: 'long' }] });
 });

@@ -47,7 +47,16 @@ export type Comparison =
 
 type ComparedAccount = Pick<
   Account,
-  'store' | 'profile' | 'key' | 'clock' | 'openAccountJournal' | 'readArchives' | 'budget' | 'session' | 'transport'
+  | 'store'
+  | 'profile'
+  | 'key'
+  | 'clock'
+  | 'clocks'
+  | 'openAccountJournal'
+  | 'readArchives'
+  | 'budget'
+  | 'session'
+  | 'transport'
 >;
 
 /** What a process knows of the account's orders; shared by all its runs of the account. */
@@ -89,8 +98,15 @@ export class VenueComparison {
     await this.begin();
     const { account } = this;
     const adoptions = await findActs(account, 'orders.adopted');
-    const since = Math.max(await (this.since ?? 0), ...adoptions.map(({ at }) => at)) - MARGIN_MS;
-    const listed = await listOrders(account, since);
+    const newest = Math.max(await (this.since ?? 0), ...adoptions.map(({ at }) => at)) - MARGIN_MS;
+    let since = newest;
+    let listed = await listOrders(account, since);
+    // Its answers show the venue's clock, by which it gave its orders their times.
+    const aheadMs = account.clocks.findDifference(account.clock.now(), account.clock.monotonic())?.aheadMs ?? 0;
+    if (aheadMs > MARGIN_MS / 2) {
+      since = newest - aheadMs;
+      listed = await listOrders(account, since);
+    }
     if ('why' in listed) return { kind: 'unread', why: listed.why };
     const { rows: records, cut } = listed;
     const adopted = new Set(adoptions.flatMap(({ data }) => data.orders.map(({ id }) => id)));
