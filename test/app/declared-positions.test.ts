@@ -6,6 +6,7 @@ import { sendOnce } from '../../src/app/account/one-request.ts';
 import { compareWithVenue, settleLedger } from '../../src/app/reconciliation/ledger-settling.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import type { DecimalString } from '../../src/base/decimal.ts';
+import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
 import { findAccountPosition } from '../../src/gateway/account-position.ts';
 import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { LimitFactsFold } from '../../src/gateway/limits/facts.ts';
@@ -71,6 +72,7 @@ function open(config: SimulatorConfig = {}, profile = PROFILE) {
   const account = {
     profile,
     clock,
+    clocks: new ClockAgreement(),
     budget,
     store: new MemoryStore(),
     transport: simulator.transport(),

@@ -4,6 +4,7 @@ import type { Account } from '../../src/app/account/account.ts';
 import { keepPositions, nameLedger, openLedger } from '../../src/app/account/ledger.ts';
 import { compareWithVenue } from '../../src/app/reconciliation/ledger-settling.ts';
 import { pause, VirtualClock } from '../../src/base/clock.ts';
+import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
 import { LocalBudget } from '../../src/gateway/tokens/budget.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -31,6 +32,7 @@ interface Shown {
 function share() {
   const clock = new VirtualClock(START);
   const store = new MemoryStore();
+  const clocks = new ClockAgreement();
   const profile: Profile = { ...SIMULATED_PROFILE, account: 'main' };
   const open = async ({ fills = [], orders = [], open = [], first, missing }: Shown) => {
     const listedSince: number[] = [];
@@ -54,14 +56,14 @@ function share() {
       return { kind: 'answer', status: 200, headers: {}, body: JSON.stringify({ success: true, error: '', result }) };
     };
     const budget = new LocalBudget(budgetSettings(), clock, {}, { random: () => 0.5 });
-    const account = { profile, clock, budget, store, transport: { send }, key: KEY } as unknown as Account;
+    const account = { profile, clock, clocks, budget, store, transport: { send }, key: KEY } as unknown as Account;
     const ledger = await openLedger(nameLedger(account));
     const host = { account, ledger, voice: { complain: () => undefined } };
     return { ledger, listedSince, compare: () => compareWithVenue(host, { markets: MARKETS }) };
   };
   const of = { store, name: 'main', key: KEY };
   const held = async () => String((await openLedger(of)).book.position('BTC-USD').size);
-  return { clock, store, of, open, held };
+  return { clock, clocks, store, of, open, held };
 }
 
 /** A run has left an order of ten working, with these names beside its client order id. */
@@ -162,6 +164,19 @@ describe('a list that was read while the clock was ahead', () => {
     await keepPositions(of, [{ market: 'ETH-USD', size: '9', by: 'the venue', at: START + 3_600_000 }]);
     await keepPositions(of, [{ market: 'ETH-USD', size: '3', by: 'the venue', at: START }]);
     expect((await openLedger(of)).findStatedAt('ETH-USD')).toBe(START);
+  });
+});
+
+describe('a list that is read while the clock is ahead', () => {
+  it('has the fills since the last one by the clock of the venue', async () => {
+    const { clock, clocks, store, open } = share();
+    const aheadMs = 600_000;
+    clocks.note('the venue', { fromMs: clock.monotonic(), untilMs: clock.monotonic() }, START - aheadMs, 1);
+    const before = { market: 'BTC-USD', readAt: START - 1_000, fills: [] };
+    await store.changeAccountRows(KEY, () => [{ name: 'listed BTC-USD', text: JSON.stringify(before) }]);
+    const { compare, listedSince } = await open({});
+    await clock.runUntil(compare());
+    expect(listedSince.every((since) => since < START - 1_000 - aheadMs)).toBe(true);
   });
 });
 

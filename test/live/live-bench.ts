@@ -12,6 +12,7 @@ import { LiveRun } from '../../src/app/run/live-run.ts';
 import { replayRun } from '../../src/app/run/virtual-run.ts';
 import { SILENT } from '../../src/app/voice.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
+import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import { Redactor } from '../../src/gateway/live/redactor.ts';
@@ -141,6 +142,7 @@ export async function playLive(text: string, outage: Outage): Promise<Played> {
     barrier: new CancelAllBarrier(),
     session: { failing: false, ready: async () => true, renew: async () => true },
     transport,
+    clocks: new ClockAgreement(),
     redactor: new Redactor([]),
     secrets: { webhooks: {}, anchorAddresses: {} },
     key: KEY,

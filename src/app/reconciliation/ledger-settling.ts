@@ -229,7 +229,10 @@ async function compareLists(
   );
   const listed: ListedFills[] = [];
   for (const market of wanted) {
-    const fills = await listFills(account, market, findStart(ledger, market, account.clock.now()));
+    // The fills have their times by the venue's clock, which its answers show.
+    const now = account.clock.now();
+    const { aheadMs = 0 } = account.clocks.findDifference(now, account.clock.monotonic()) ?? {};
+    const fills = await listFills(account, market, findStart(ledger, market, now) - Math.max(aheadMs, 0));
     if ('why' in fills) return { added: [], gone: [], unread: fills.why };
     listed.push({ market, readAt: askedAt, fills });
   }
