@@ -168,7 +168,7 @@ it.each([
   [1_796_041_501, 'a block runs out of time before its loop'],
   [1_796_041_304, 'a clause cancels an order of another branch, and its step reads on'],
   [1_796_033_055, 'neither the record nor the fills show what filled before the run ends'],
-])('drawn %i: %s', async (drawn) => {
+])('drawn %i: %s', { tags: ['long'] }, async (drawn) => {
   expect(await breachesOf(await simulate({ drawn }))).toEqual([]);
 });
 
