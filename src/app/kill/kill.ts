@@ -323,6 +323,8 @@ async function anchorKill(
   context: AppContext,
 ): Promise<void> {
   const { stores } = nameStores(engaged);
+  // Without one, the place of a profile may be what cannot be used.
+  if (stores.length === 0) return;
   const anchored = profiles.map((profile) => ({ profile, place: chooseStorePlace(profile, context.state) }));
   await Promise.all(
     anchored
