@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/app/account/account.ts';
-import { chainKills } from '../../src/app/account/acts.ts';
+import { chainKills, describeActor, makeKillAct } from '../../src/app/account/acts.ts';
 import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import type { StorePlace } from '../../src/app/stores/location.ts';
@@ -101,5 +101,31 @@ describe('a kill that its own command did not write into the journal of the acco
     clock.nowMs = KILL.at + 20_000;
     expect([await chain(), await chain()]).toEqual([false, false]);
     expect(await journal.find('*', ['kill.engaged'])).toMatchObject([{ by: 'ada', data: { late: true, at: KILL.at } }]);
+  });
+});
+
+describe('a kill that the switch has lost, as where its file was removed', () => {
+  it('is engaged again from the journal of the account, where it was in force', async () => {
+    const { killSwitch } = openSharedMemory(() => 0);
+    const journal = new MemoryAccountJournal();
+    const clock = { now: () => KILL.at + 60_000 };
+    const account = { key: 'main', clock, shared: { killSwitch }, openAccountJournal: async () => journal };
+    const said: string[] = [];
+    const chain = () => chainKills(account as unknown as Account, { complain: (text) => said.push(text) });
+    const ada = describeActor('ada');
+    await journal.append('*', makeKillAct({ ...KILL, action: 'engage' }, ada, KILL.at));
+    await chain();
+    expect([await killSwitch.engaged('main'), said.length]).toEqual([KILL, 1]);
+    const release = { action: 'release', scope: 'main', by: 'ada', reason: '', at: KILL.at + 1 } as const;
+    await killSwitch.release('main', 'ada', release.at);
+    await journal.append('main', makeKillAct(release, ada, release.at));
+    const { killSwitch: emptied } = openSharedMemory(() => 0);
+    await chainKills({ ...account, shared: { killSwitch: emptied } } as unknown as Account, { complain: () => {} });
+    await chain();
+    expect([await killSwitch.engaged('main'), await emptied.engaged('main'), said.length]).toEqual([
+      undefined,
+      undefined,
+      1,
+    ]);
   });
 });

@@ -8,8 +8,8 @@ import { isatty } from 'node:tty';
 import { makePrintable } from '../../base/printable.ts';
 import type { AccountJournal, ActData, ActType, NewAct, Who } from '../../journal/account/acts.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { toEventKey } from '../../journal/shared/account-guard.ts';
-import { EVERY_ACCOUNT, type KillEvent } from '../../journal/shared/shared.ts';
+import { mergeHistories, toEventKey } from '../../journal/shared/account-guard.ts';
+import { EVERY_ACCOUNT, findKillInForce, type KillEvent, type KillSwitch } from '../../journal/shared/shared.ts';
 import { type PostedAct, StoreError } from '../../journal/store.ts';
 import type { Environment } from '../environment.ts';
 import { UserError } from '../errors.ts';
@@ -141,7 +141,7 @@ const UNDER_WAY_MS = 10_000;
 
 /**
  * Appends the kills and releases of the account that its journal lacks: the commands that gave them could not write it. Resolves to
- * whether one is too young for that.
+ * whether one is too young for that. Engages again a kill in force that the switch has lost, as where its file was removed.
  */
 export async function chainKills(
   { openAccountJournal, shared, key, clock }: Pick<Account, 'openAccountJournal' | 'shared' | 'key' | 'clock'>,
@@ -149,14 +149,17 @@ export async function chainKills(
 ): Promise<boolean> {
   let underWay = false;
   try {
-    const events = await shared.killSwitch.history();
     const now = clock.now();
     const journal = await openAccountJournal();
     try {
-      for (const scope of [key, EVERY_ACCOUNT]) {
-        const given = events.filter((event) => event.scope === scope);
-        const known = new Set(given.length === 0 ? [] : (await listChainedKills(journal, scope)).map(toEventKey));
-        for (const event of given) {
+      const chained = new Map<string, readonly KillEvent[]>();
+      for (const scope of [key, EVERY_ACCOUNT]) chained.set(scope, await listChainedKills(journal, scope));
+      // Behind the journal: what is there was in the switch before.
+      const events = await shared.killSwitch.history();
+      await engageLost(shared.killSwitch, { chained: [...chained.values()], events, key }, voice);
+      for (const [scope, acts] of chained) {
+        const known = new Set(acts.map(toEventKey));
+        for (const event of events.filter((each) => each.scope === scope)) {
           if (known.has(toEventKey(event))) continue;
           // One of the future is of a clock that was wrong.
           if (event.at <= now && now - event.at < UNDER_WAY_MS) underWay = true;
@@ -170,6 +173,27 @@ export async function chainKills(
     voice.complain(describeUnwritten(error));
   }
   return underWay;
+}
+
+async function engageLost(
+  killSwitch: KillSwitch,
+  known: {
+    readonly chained: readonly (readonly KillEvent[])[];
+    readonly events: readonly KillEvent[];
+    readonly key: string;
+  },
+  voice: Pick<Voice, 'complain'>,
+): Promise<void> {
+  const { chained, events, key } = known;
+  const kill = findKillInForce(chained.reduce(mergeHistories), key);
+  if (kill === undefined) return;
+  const name = toEventKey({ ...kill, action: 'engage' });
+  if (events.some((event) => toEventKey(event) === name)) return;
+  await killSwitch.engage(kill);
+  const at = new Date(kill.at).toISOString();
+  voice.complain(
+    `the kill switch has lost the kill by ${makePrintable(kill.by, 100)} of ${at}, which the journal of the account has: it is engaged again`,
+  );
 }
 
 export function describeUnwritten(error: unknown): string {

@@ -257,8 +257,8 @@ export class AccountService {
       tell: (event) => this.handleEvent(event),
     });
     try {
-      await this.checkKillSwitch(account);
       this.unchained = await chainKills(account, log.asVoice());
+      await this.checkKillSwitch(account);
       this.signature = files.computeSignature();
       this.slots = files.readInForce(log.asVoice()).slots;
       await refuseContradicted(host, this.slots);
