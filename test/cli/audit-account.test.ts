@@ -15,6 +15,7 @@ import { showSchedule } from '../../src/cli/ledger/occurrences.ts';
 import { showPeople } from '../../src/cli/ledger/people.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import type { NewAct } from '../../src/journal/account/acts.ts';
+import { MemoryAccountJournal } from '../../src/journal/account/memory.ts';
 import { signAct } from '../../src/journal/account/signature.ts';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { findContradictedAct } from '../../src/journal/anchors/newest.ts';
@@ -26,6 +27,7 @@ import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { copyDatabase, type Database, openDatabase } from '../../src/journal/sql/sqlite.ts';
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
+import { verifyChain } from '../../src/report/compare/verify.ts';
 import { newWriter, START, startedData } from '../journal/sample.ts';
 
 const URL = 'https://venue.example';
@@ -335,6 +337,14 @@ describe('the journal of an account', () => {
     const { exit, ok, accounts } = await audit();
     expect([exit, ok]).toEqual([1, false]);
     expect(accounts.flatMap(({ problems }) => problems)).toContainEqual(expect.objectContaining(problem));
+  });
+
+  it('is verified to its end, also where that is the last one of a page', async () => {
+    const journal = new MemoryAccountJournal();
+    const act: NewAct = { type: 'schedule.lost', by: 'scheduler', at: START, data: { run: 'r9' } };
+    for (let count = 0; count < 5_000; count += 1) await journal.append(KEY, act);
+    const lines = await journal.lines(KEY);
+    expect(await verifyChain(lines, [])).toMatchObject({ ok: true, entries: 5_000 });
   });
 
   it('that was rolled back with its anchors is shown by a copy of them, and so is an anchor that was taken out', async () => {

@@ -10,7 +10,7 @@ import { type ChainProblem, makeProblem } from '../../journal/chain.ts';
 import { type OccurrenceRow, VERDICTS_KEPT_MS } from '../../journal/schedule/store.ts';
 import type { KillEvent } from '../../journal/shared/shared.ts';
 import type { StoredEntry } from '../../journal/store.ts';
-import { type RunFacts, verifyRun } from './verify.ts';
+import { type RunFacts, verifyChain } from './verify.ts';
 
 export interface AccountVerdict {
   /** The key of the account, or `*` for what concerns every account of a store. */
@@ -72,9 +72,7 @@ export async function verifyAccount(evidence: AccountEvidence): Promise<AccountV
   // A copy that is not continued: what was anchored since is where the journal goes on.
   const goesOn = elsewhere.some((lines) => lines.length > after.length && isBeginning(after, lines));
   const anchors = goesOn ? evidence.anchors.filter(({ seq }) => seq <= after.length) : evidence.anchors;
-  const reader = { read: async () => after, run: async () => undefined, runs: async () => [], close: async () => {} };
-  const [name = ''] = after.map(({ run }) => run);
-  const chain = await verifyRun(reader, name, anchors);
+  const chain = await verifyChain(after, anchors);
   const problems: ChainProblem[] = chain.problem === undefined ? [] : [chain.problem];
   const then = new AccountActs(before.flatMap(readSound));
   const since = new AccountActs(after.flatMap(readSound));

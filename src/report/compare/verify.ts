@@ -106,6 +106,17 @@ export async function verifyRun(
   return check.finish(run, check.findRowProblem(rowBefore, rowAfter));
 }
 
+/** The same of the chain of an account, given all of its lines. */
+export function verifyChain(lines: readonly StoredEntry[], anchors: readonly Anchor[]): Promise<RunVerdict> {
+  const reader: JournalReader = {
+    read: async (_run, { after = 0 } = {}) => lines.filter(({ seq }) => seq > after),
+    run: async () => undefined,
+    runs: async () => [],
+    close: async () => {},
+  };
+  return verifyRun(reader, lines[0]?.run ?? '', anchors);
+}
+
 /** The document of interface.md, JSON; without the sentences, which are for people. */
 export function makeVerifyDocument(verdicts: readonly RunVerdict[]): VerifyDocument {
   return {
