@@ -162,13 +162,18 @@ describe('a backup', () => {
     const first = schedule('reading.yaml');
     await first.sees('run_ended', 1);
     await first.stop('SIGTERM');
-    expect((await json('backup', 'one.backup')).exit).toBe(0);
-    const database = await openDatabase(join(at.path, 'one.backup'));
-    database.exec("UPDATE entries SET line = replace(line, 'reading', 'leading') WHERE seq = 1");
-    database.close();
+    for (const [file, change] of [
+      ['one.backup', "UPDATE entries SET line = replace(line, 'reading', 'leading') WHERE seq = 1"],
+      ['acts.backup', "UPDATE account_act SET line = replace(line, 'reading', 'leading') WHERE seq = 1"],
+    ] as const) {
+      expect((await json('backup', file)).exit).toBe(0);
+      const database = await openDatabase(join(at.path, file));
+      expect(database.statement(change).run().changes).toBe(1);
+      database.close();
+    }
     const occurrences = await readOccurrences(store);
     at.write('text.backup', 'not a database\n'.repeat(200));
-    for (const file of ['one.backup', 'text.backup', 'nothing.backup', store]) {
+    for (const file of ['one.backup', 'acts.backup', 'text.backup', 'nothing.backup', store]) {
       const { exit, document } = await json('restore', file, '--by', 'ada');
       const named = { kind: 'restore', message: expect.not.stringMatching(/\.part/) };
       expect([file, exit, document]).toMatchObject([file, 1, { error: named }]);

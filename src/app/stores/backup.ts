@@ -6,13 +6,15 @@
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { makePrintable } from '../../base/printable.ts';
+import type { AccountJournal } from '../../journal/account/acts.ts';
+import { openSqliteAccountJournal } from '../../journal/account/sqlite.ts';
 import { type Anchor, sortAnchors } from '../../journal/anchors/anchors.ts';
 import { syncPath } from '../../journal/folder.ts';
 import { copyDatabase, type Database, openDatabase, sealDatabase } from '../../journal/sql/sqlite.ts';
 import { type JournalReader, StoreError } from '../../journal/store.ts';
 import { makeBackup, readBackup } from '../../journal/stores/backup.ts';
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
-import { verifyRun } from '../../report/compare/verify.ts';
+import { verifyChain, verifyRun } from '../../report/compare/verify.ts';
 import { EXIT, UserError } from '../errors.ts';
 
 export interface Backup {
@@ -61,9 +63,10 @@ export async function withOneFile<T>(file: string, work: (database: Database) =>
   }
 }
 
-/** Reads every entry of every run of a file, as `verifyJournal` does. */
+/** Reads every entry of every run and account of a file, as `verifyJournals` does. */
 export async function verifyCopy(file: string, anchorsText: string): Promise<Counted> {
-  return verifyJournal(await openSqliteStore(file), sortAnchors(anchorsText.split('\n'), {}).anchors);
+  const { anchors } = sortAnchors(anchorsText.split('\n'), {});
+  return verifyJournals(await openSqliteStore(file), await openSqliteAccountJournal(file), anchors);
 }
 
 interface Counted {
@@ -72,10 +75,14 @@ interface Counted {
 }
 
 /**
- * Reads every entry of every run, against its hash, its row and its anchors, and closes the store. Throws a StoreError (`damaged`) at the
- * first that is wrong.
+ * Reads every entry of every run, against its hash, its row and its anchors, and the journals of the accounts, and closes both. Throws a
+ * StoreError (`damaged`) at the first that is wrong.
  */
-export async function verifyJournal(store: JournalReader, anchors: readonly Anchor[]): Promise<Counted> {
+export async function verifyJournals(
+  store: JournalReader,
+  journal: AccountJournal,
+  anchors: readonly Anchor[],
+): Promise<Counted> {
   try {
     const rows = await store.runs();
     let entries = 0;
@@ -88,8 +95,13 @@ export async function verifyJournal(store: JournalReader, anchors: readonly Anch
         );
       entries += verdict.entries;
     }
+    for (const account of await journal.accounts()) {
+      const { ok, problem } = await verifyChain(await journal.lines(account), anchors);
+      if (!ok) throw new StoreError('damaged', `the journal of ${account} does not verify: ${problem?.detail}`);
+    }
     return { runs: rows.length, entries };
   } finally {
+    await journal.close();
     await store.close();
   }
 }

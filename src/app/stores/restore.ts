@@ -20,7 +20,7 @@ import { openRestoredDatabase } from '../../journal/stores/restored-database.ts'
 import { openSqliteStore } from '../../journal/stores/sqlite.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT, UserError } from '../errors.ts';
-import { putInPlace, verifyCopy, verifyJournal, withOneFile } from './backup.ts';
+import { putInPlace, verifyCopy, verifyJournals, withOneFile } from './backup.ts';
 import { accessDatabase, accessStore, describePlace, identifyStore, type StorePlace } from './location.ts';
 
 export interface Restored {
@@ -225,7 +225,7 @@ export async function markRestored({
 }): Promise<Restored> {
   const access = accessStore(place, environment);
   try {
-    const counted = await verifyJournal(await access.openJournal(), []);
+    const counted = await verifyJournals(await access.openJournal(), await access.openAccountJournal(), []);
     const database = await openRestoredDatabase(accessDatabase(place, environment));
     const shared = await access.openShared();
     const leases = new RestoreLeases(shared);
