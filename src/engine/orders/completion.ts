@@ -60,10 +60,12 @@ export function findMissing(order: OrderSnapshot): Missing | undefined {
  */
 export function mayHaveMore({ state, context }: OrderSnapshot): boolean {
   if (!isTerminal(state) || context.venueId === undefined) return false;
+  const { intent, lastRecord, triggered } = context;
   const filled = pickLarger(context.filled, context.recordFilled);
-  return isPositionStop(context.intent) && context.triggered !== true
-    ? isZeroDecimal(filled)
-    : exceeds(context.size, filled);
+  if (!isPositionStop(intent)) return exceeds(context.size, filled);
+  // The fraction until a record that shows it at work has given a size.
+  const size = triggered === true ? lastRecord?.initial_size : undefined;
+  return size === undefined || isSameDecimal(size, intent.size) ? isZeroDecimal(filled) : exceeds(size, filled);
 }
 
 /**
