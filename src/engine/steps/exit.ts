@@ -11,12 +11,13 @@ import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
 import { countPutBack, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/exit.ts';
 import { HOLD_EVERY_MS } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
-import { isPositionStop, showsPrice } from '../../venue/order/context.ts';
+import { isPositionStop, showsPrice, TIMINGS } from '../../venue/order/context.ts';
 import { isFilledUnseen } from '../../venue/order/guards.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
+import { mayHaveMore } from '../orders/completion.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { OrderRequestContext, Terms } from '../orders/parts.ts';
 import { createSignal, sleepUntil } from '../waiting.ts';
@@ -55,6 +56,9 @@ const NOT_SENT: ReadonlySet<string> = new Set(['transport', 'rate_limited']);
 
 /** Of what an exit reads: as urgent as its orders, and soon given up, because an older price bounds them as well. */
 export const EXIT_READING: FeedNeed = { class: 'resolve', withinMs: 5000 };
+
+/** How often an order that is closed and shows less than it asked for is read, ms. */
+const WHOLE_EVERY_MS = 1000;
 
 /** Of a stop that is put back: a person agreed to it when it was placed, and the position has none while they are asked again. */
 const AGREED: Consent = { what: '', answer: Promise.resolve(true) };
@@ -488,10 +492,31 @@ export async function endOrders(
   );
   const listUnseen = () => orders.filter(({ own }) => own !== undefined && isFilledUnseen(own.snapshot));
   await complete(execution, orders, 0, cancel);
+  await awaitWhole(execution, orders, cancel);
   if (listUnseen().length > 0) await complete(execution, listUnseen(), execution.windowMs, cancel);
   const [unseen] = listUnseen();
   if (unseen !== undefined)
     throw new StepFailure('transport', unseen.incomplete ?? 'an order shows no end', execution.path);
+}
+
+/**
+ * Reads an order that is closed, which is filled whole, and shows less, for as long as its record may be older than its end: what that
+ * lacks would be sold once more.
+ */
+async function awaitWhole(
+  { run, path }: ClosingExecution,
+  orders: readonly OrderHandle[],
+  cancel: Cancellation,
+): Promise<void> {
+  const { clock, orderManager } = run;
+  const isShort = ({ own }: OrderHandle) => {
+    if (own === undefined || own.snapshot.state !== 'closed' || !mayHaveMore(own.snapshot)) return false;
+    return clock.now() < (own.snapshot.context.terminalAt ?? 0) + TIMINGS.closedLagMs;
+  };
+  for (let short = orders.filter(isShort); short.length > 0; short = short.filter(isShort)) {
+    await sleepUntil(clock, clock.now() + WHOLE_EVERY_MS, cancel);
+    await orderManager.readShort(short, path, cancel);
+  }
 }
 
 /** Reads the fills of the orders for as long as given, ms. */
