@@ -70,6 +70,14 @@ it('closes what an order has filled whose record is older than its fills', async
 it.each([
   ['its fills', { surprises: { filledLagMs: 20_000 } }],
   ['a later record', { surprises: { filledLagMs: 1500 }, fillLagMs: 40_000 }],
+  [
+    'a later record, where others use up the tokens',
+    {
+      surprises: { filledLagMs: 1500 },
+      fillLagMs: 40_000,
+      tokens: { foreign: [{ afterMs: 110_000, tokens: 1110 }] },
+    },
+  ],
 ])(
   'sends a second market order for what the first has left, where its first record shows nothing filled: %s',
   async (_, late) => {

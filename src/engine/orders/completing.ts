@@ -14,7 +14,7 @@ import {
 } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
 import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
-import { type CallOutcome, NOT_RECORDED, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
+import { type CallClass, type CallOutcome, NOT_RECORDED, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
@@ -41,6 +41,8 @@ export interface CompletingRequest {
   readonly cancel: Cancellation;
   /** By default `fills`: a recording holds each reading. */
   readonly purpose?: typeof SWEEP;
+  /** By default `complete`. */
+  readonly class?: CallClass;
 }
 
 /** The endpoints that complete an order. */
@@ -198,14 +200,14 @@ export class Completing {
   }
 
   /**
-   * The same of the record first, which soon shows what it did not when it showed the end, before another order is sent for the rest: fills
-   * may lag for longer.
+   * The same of the record first, which soon shows what it did not when it showed the end, before an exit sends another order for the
+   * rest: fills may lag for longer. As urgent as that order.
    */
   async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
-    for (const what of ['record', 'fills'] as const) {
-      const short = orders.filter(({ snapshot }) => mayHaveMore(snapshot));
-      await this.readAll(short, what, { step, windowMs: 0, cancel, purpose: SWEEP });
-    }
+    const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
+    for (const what of ['record', 'fills'] as const)
+      for (const order of orders.filter(({ snapshot }) => mayHaveMore(snapshot)))
+        haltUnrecorded(await this.readOne(order, what, request), step);
     this.watch.check();
   }
 
@@ -302,7 +304,10 @@ export class Completing {
     const { venueId } = order.snapshot.context;
     if (what === 'record' || venueId === undefined)
       return this.readWhileWanted(request, (limits) =>
-        this.watch.read(order, request.step, request.purpose ?? 'confirm', { class: 'complete', ...limits }),
+        this.watch.read(order, request.step, request.purpose ?? 'confirm', {
+          class: request.class ?? 'complete',
+          ...limits,
+        }),
       );
     const { clientOrderId } = order.intent;
     return this.readFills(
@@ -316,9 +321,9 @@ export class Completing {
     request: CompletingRequest,
   ): Promise<CallOutcome<E>> {
     const { venue, callId } = this.run;
-    const { step, purpose = 'fills' } = request;
+    const { step, purpose = 'fills', class: klass = 'complete' } = request;
     return this.readWhileWanted(request, (limits) =>
-      venue.call({ ...which, id: callId(step), step, class: 'complete', purpose, ...limits }),
+      venue.call({ ...which, id: callId(step), step, class: klass, purpose, ...limits }),
     );
   }
 
