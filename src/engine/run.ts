@@ -20,7 +20,6 @@ import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
 import { RunPositions } from './positions.ts';
 import { reconcile } from './reconciliation.ts';
 import { Frame, StepScope } from './scope.ts';
-import { runCleanUp } from './steps/clean-up.ts';
 import { Interpreter } from './steps/interpreter.ts';
 import { Approvals } from './waiting.ts';
 import { WallTime } from './wall-time.ts';
@@ -322,7 +321,7 @@ class Execution {
       case 'handlingHalted': {
         const frame = this.frame?.handler(error);
         if (frame !== undefined && !(isHalting && addsRisk(runbook, runbook.onError)))
-          await runCleanUp(this.interpreter, runbook.onError, frame, cleanup);
+          await this.interpreter.cleanUp(runbook.onError, frame, cleanup);
         return;
       }
       case 'finalizing':
@@ -331,7 +330,7 @@ class Execution {
       case 'finalizingHalted': {
         const frame = this.frame?.lastWord(error);
         await runEach(
-          async () => frame !== undefined && runCleanUp(this.interpreter, runbook.finally, frame, cleanup),
+          async () => frame !== undefined && this.interpreter.cleanUp(runbook.finally, frame, cleanup),
           () => orderManager.lookUpLimited('settle', fillsWindowMs),
           () => orderManager.lookForLate('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),

@@ -20,7 +20,6 @@ import { Abandoned, Cancellation, FailedBefore, Halt, StepFailure, Stop, toInter
 import { startStepActor } from '../machines.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
-import { runCleanUp } from './clean-up.ts';
 import { runControl } from './control.ts';
 import { makeAttemptPath, mayRetry, StepExecution, type StepPlace } from './execution.ts';
 import { runVenueStep } from './verbs.ts';
@@ -276,7 +275,7 @@ export class StepAttempts implements StepPlace {
     walker.run.undos.push((cancel) => {
       const inner = frame.lastWord();
       if (id !== undefined) inner.set(id, this.undone?.value);
-      return runCleanUp(walker, undo as readonly CheckedStep[], inner, cancel);
+      return walker.cleanUp(undo as readonly CheckedStep[], inner, cancel);
     });
   }
 

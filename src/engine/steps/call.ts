@@ -8,7 +8,6 @@ import { startGlobals } from '../globals.ts';
 import { Cancellation, InternalFailure, runEach, StepFailure } from '../interruption.ts';
 import { readUnseen, requireKept } from '../leaves.ts';
 import { Frame, StepScope } from '../scope.ts';
-import { runCleanUp } from './clean-up.ts';
 import type { StepExecution } from './execution.ts';
 
 export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Promise<Value> {
@@ -37,19 +36,19 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
     } catch (error) {
       // In the time of the call: where that is over it does not begin. Beside a branch that has won, a `close` would close its position.
       if (error instanceof StepFailure || error instanceof InternalFailure)
-        await runCleanUp(execution.walker, callee.onError, frame.handler(error.fact), execution.cancel).catch(
-          (later: unknown) => {
+        await execution.walker
+          .cleanUp(callee.onError, frame.handler(error.fact), execution.cancel)
+          .catch((later: unknown) => {
             // As a run does: its caller handles what went wrong first, of which it cannot learn otherwise.
             throw later instanceof StepFailure ? error : later;
-          },
-        );
+          });
       throw error;
     }
   };
   // The callee's `finally` runs however its steps ended, and its switch is left however that ended.
   const cleanUp = () => {
     const scope = new Cancellation(undefined, { onlyReduces: execution.cancel.onlyReduces });
-    return runCleanUp(execution.walker, callee.finally, frame.handler(), scope);
+    return execution.walker.cleanUp(callee.finally, frame.handler(), scope);
   };
   await runEach(
     () => runEach(walk, cleanUp),

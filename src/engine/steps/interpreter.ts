@@ -6,7 +6,7 @@
 import type { CheckedStep } from '../../runbook/checked.ts';
 import { type Expr, toJson, type Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
-import { type Cancellation, Stop } from '../interruption.ts';
+import { Cancellation, Halt, Stop } from '../interruption.ts';
 import { referToOrders } from '../orders/handles.ts';
 import { evaluate, type Frame, type StepScope } from '../scope.ts';
 import { Pace } from '../waiting.ts';
@@ -28,6 +28,25 @@ export class Interpreter implements Walker {
       cancel.check();
       await this.step(step, frame, cancel);
     }
+  }
+
+  /**
+   * Runs steps that clean up. After one whose outcome is unknown the rest still run as far as they reduce, and then the run
+   * halts: an order that does not end must not keep a position open.
+   */
+  async cleanUp(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void> {
+    let halt: Halt | undefined;
+    for (const step of steps) {
+      // A scope for each: a halt of one cancels its own.
+      const scope = halt === undefined ? cancel : new Cancellation(undefined, { onlyReduces: true });
+      try {
+        await this.block([step], frame, scope);
+      } catch (error) {
+        if (!(error instanceof Halt)) throw halt ?? error;
+        halt ??= error;
+      }
+    }
+    if (halt !== undefined) throw halt;
   }
 
   step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void> {

@@ -12,6 +12,8 @@ export interface Walker {
   readonly pace: Pace;
   /** Runs steps in sequence. */
   block(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void>;
+  /** Runs the steps of an `undo`, an `on_error` or a `finally`. */
+  cleanUp(steps: readonly CheckedStep[], frame: Frame, cancel: Cancellation): Promise<void>;
   step(step: CheckedStep, frame: Frame, cancel: Cancellation): Promise<void>;
   /** Evaluates a condition and journals the values it was decided from. */
   decideCondition(what: string, expr: Expr<boolean>, scope: StepScope, path: string): boolean;
