@@ -58,6 +58,22 @@ describe('an order that never rests', () => {
     },
   );
 
+  it.each([
+    ['canceled', {}],
+    ['rejected', { await: 'terminal' }],
+  ] as const)(
+    'is handed out with what it filled where the record of its end shows nothing: %s',
+    async (iocRest, more) => {
+      const part = TAKE.replace('64005', '64001');
+      const awaits = 'await' in more ? `    await: ${more.await}\n    timeout: 1m\n` : '';
+      const { report } = await play(`  - id: o\n    place: ${part}\n${awaits}${OUTPUTS}`, {
+        surprises: { iocRest, filledLagMs: 800 },
+        fillLagMs: 12_000,
+      });
+      expect(report.outputs).toEqual({ filled: '0.1', avg: '64001', status: iocRest, terminal: true });
+    },
+  );
+
   it('is awaited to its end where it shows as open first', async () => {
     const { report } = await play(`  - id: o\n    place: ${TAKE}\n${OUTPUTS}`, {
       surprises: { immediateOpenMs: 5000 },

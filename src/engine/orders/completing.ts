@@ -4,6 +4,7 @@
  */
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
+import type { OrderSnapshot } from '../../venue/order/context.ts';
 import { isEndDoubted } from '../../venue/order/guards.ts';
 import {
   COMPLETED_TOGETHER,
@@ -22,6 +23,7 @@ import {
   type CompletionProgress,
   decideCompletion,
   findMissing,
+  findShownAt,
   isClosedShort,
   type Missing,
   mayHaveMore,
@@ -80,9 +82,8 @@ export class Completing {
   /** Reads the orders until each is complete or the time is over. Gives those that are not complete. */
   complete(orders: Iterable<TrackedOrder>, request: CompletingRequest): Promise<readonly TrackedOrder[]> {
     const now = this.run.clock.now();
-    const behind = [...orders].filter(
-      ({ snapshot }) => findMissing(snapshot) !== undefined || isClosedShort(snapshot, now),
-    );
+    const mayLack = (order: OrderSnapshot) => isClosedShort(order, now) || (findShownAt(order) ?? now) > now;
+    const behind = [...orders].filter(({ snapshot }) => findMissing(snapshot) !== undefined || mayLack(snapshot));
     return behind.length === 0 ? NONE : this.readBehind(behind, request);
   }
 
@@ -302,9 +303,11 @@ export class Completing {
 
   private readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<CallOutcome<Reading>> {
     const { venueId } = order.snapshot.context;
+    // Of an order that lacks nothing that is known it is a precaution.
+    const purpose = request.purpose ?? (findMissing(order.snapshot) === undefined ? SWEEP : 'confirm');
     if (what === 'record' || venueId === undefined)
       return this.readWhileWanted(request, (limits) =>
-        this.watch.read(order, request.step, request.purpose ?? 'confirm', {
+        this.watch.read(order, request.step, purpose, {
           class: request.class ?? 'complete',
           ...limits,
         }),

@@ -80,6 +80,17 @@ export function isClosedShort(order: OrderSnapshot, at: number): boolean {
 }
 
 /**
+ * When a record shows what filled of an order that never rests and seems to have ended with nothing, epoch ms: the one that showed its end
+ * may be older than that. Undefined of any other: where a part is known, it must not stay without a stop meanwhile.
+ */
+export function findShownAt({ state, context }: OrderSnapshot): number | undefined {
+  const { terminalAt, filled, recordFilled, intent } = context;
+  const isEmpty = isZeroDecimal(filled) && isZeroDecimal(recordFilled);
+  if (intent.timeInForce !== 'immediate_or_cancel' || state === 'closed' || !isEmpty) return undefined;
+  return terminalAt === undefined || !mayHaveMore({ state, context }) ? undefined : terminalAt + TIMINGS.readLagMs;
+}
+
+/**
  * Decides the next act: the first reading at once, the first of the other kind at once as well, else after 1, 2, 4 and every 5 s.
  * The last reading begins when the window is over: fills that lag as long as the window are still seen.
  */
@@ -89,9 +100,13 @@ export function decideCompletion(order: OrderSnapshot, progress: CompletionProgr
   // Where both are the same and too little, either may show the rest first.
   const either = read === 'fills' ? 'record' : 'fills';
   const what = isClosedShort(order, readAt ?? now) ? either : missing;
-  if (what === undefined) return { kind: 'done' };
-  if (readAt === undefined || (read !== what && turned !== true)) return { kind: 'read', what };
   const end = since + windowMs;
+  if (what === undefined) {
+    const due = Math.min(end, (windowMs > 0 ? findShownAt(order) : undefined) ?? since);
+    if (due <= since || (readAt !== undefined && readAt >= due)) return { kind: 'done' };
+    return now < due ? { kind: 'wait', until: due } : { kind: 'read', what: 'record' };
+  }
+  if (readAt === undefined || (read !== what && turned !== true)) return { kind: 'read', what };
   if (readAt >= end) return { kind: missing === undefined ? 'done' : 'incomplete' };
   const due = Math.min(end, readAt + (COMPLETION_PAUSES_MS[reads - 1] ?? COMPLETION_EVERY_MS));
   return now < due ? { kind: 'wait', until: due } : { kind: 'read', what };
