@@ -433,7 +433,8 @@ class Path {
   private checkEnds(record: RecordOf<'run.moved'>, hasHalted: boolean): void {
     const { event } = record.data;
     const last = this.records.slice(0, this.at).findLast(({ type }) => type === 'step.ended' || type === 'run.moved');
-    const isHalt = last?.type === 'step.ended' && last.data.outcome === 'halted';
+    // Not one that a clause has taken, for another attempt.
+    const isHalt = last?.type === 'step.ended' && last.data.outcome === 'halted' && this.halted.has(last.step);
     if (isHalt ? event !== 'HALTED' : hasHalted) throw this.departs(record, 'the last step ends otherwise');
     // The chart may have left a step of `finally` already that is skipped.
     const left = [...this.left.keys()].filter((step) => step.startsWith('steps/'));

@@ -205,8 +205,10 @@ function* findUnseenAmends(facts: Facts): Iterable<string> {
         (each.repliedAt ?? Number.POSITIVE_INFINITY) < until &&
         facts.listRows(each).some((row) => row.id === order.id && row.status === 'open' && hasTerms(row, amend)),
     );
-    // One may have reached a process that died with it.
-    if (shown.length > 1)
+    // Some may have reached a process that died with them.
+    const life = happened.lives.filter(({ startedAt }) => startedAt <= until).length;
+    const known = new Set(facts.settled.flatMap((each) => facts.requestsOf(each)));
+    if (shown.filter((each) => each.life === life || known.has(each)).length > 1)
       yield `${entry.run} does not know the terms of ${id}, and the venue has shown those of its amend`;
   }
 }

@@ -140,5 +140,9 @@ export const KEPT_SEEDS = [
   },
   { seed: 1_720_009_607, was: 'a reading was judged by that of another run of its process, sent in the same instant' },
   { seed: 1_810_024_799, was: 'an amend whose process died before it left was taken for the one before it' },
+  {
+    seed: 1_834_005_422,
+    was: 'a process died with all readings that showed an amend, and no session could be had again',
+  },
   { seed: 1_821_005_744, was: 'the time without a process counted as exact, which is known to 10 ms' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
