@@ -9,7 +9,7 @@ import { fill, ID, record, T0, terms } from './order-samples.ts';
 const S = 1000;
 const read = (shown: OrderRecord, at: number) => toObservation(shown, T0 + at, T0 + at + 10);
 
-/** An order of 10 of which 4 had filled when its price was amended to 101, and what records show from then on. */
+/** An order of size 10, 4 of it filled, whose price was amended to 101, and the records read after that. */
 function amended(...shown: readonly Partial<OrderRecord>[]): OrderSnapshot {
   const events: OrderEvent[] = [
     { type: 'SUBMIT', at: T0 },
@@ -44,7 +44,7 @@ describe.each([
   });
 });
 
-it('count with what filled while it was amended', () => {
+it('include what filled while the amend was on its way', () => {
   const rests = { initial_size: '5', size: '5', total_filled_size: '0' };
   expect(sizes(amended(rests))).toEqual(['open', '10', '5', '5']);
 });
