@@ -270,8 +270,7 @@ export const ACCOUNT_INVARIANTS = {
         const reserved = isHeartbeat ? !repeatsHeartbeats && !renewsAlways(scenario) && !probes : limit >= 1200;
         const { waitedMs } = entry.data;
         if (!undisturbed || !reserved || intended.data.class !== 'protect' || waitedMs <= URGENT_WAIT_MS) continue;
-        if (!isHeartbeat || isRenewedByOne(entry, waitedMs))
-          yield `${intended.data.endpoint} waited ${waitedMs} ms for tokens`;
+        if (isRenewedByOne(entry, waitedMs)) yield `${intended.data.endpoint} waited ${waitedMs} ms for tokens`;
       }
     },
   },

@@ -4,7 +4,7 @@ import { type Decimal, decimal } from '../../src/base/decimal.ts';
 import { BOOT_GRAIN_MS } from '../../src/base/run-clock.ts';
 import { PROTECTIVE_FLUSH_MS } from '../../src/gateway/client.ts';
 import { maySkipJournal } from '../../src/gateway/send-checks.ts';
-import { type EndpointName, getAction } from '../../src/venue/catalogue.ts';
+import { getAction } from '../../src/venue/catalogue.ts';
 import { isPositionStop, TIMINGS } from '../../src/venue/order/context.ts';
 import { CLIENT_ORDER_PREFIX } from '../../src/venue/order/identity.ts';
 import { getExposure } from '../../src/venue/order/life.ts';
@@ -92,16 +92,16 @@ function* findBare(facts: Facts, run: RunTold, allowed: 'none' | 'protected'): I
 }
 
 /**
- * Whether a cancel left as its process went on, whose wait for the attempt was over by then, and the process died before the disk had
- * that attempt.
+ * Whether a cancel left as its process went on, whose wait for the attempt was over by then, and the process died, or was frozen until
+ * another had taken over, before the disk had that attempt.
  */
 function isLostWithStop({ happened }: Facts, { endpoint, life, at }: Sent): boolean {
   const { stops, lives, scenario } = happened;
   // Only the first process is stopped so.
-  if (life !== 1 || getAction(endpoint as EndpointName) !== 'cancel') return false;
+  if (life !== 1 || getAction(endpoint)?.startsWith('cancel') !== true) return false;
   const [first] = lives;
-  const hasDied = first?.how === 'dies' && first.endedAt <= at + scenario.commitMs;
-  return hasDied && stops.some(({ from, until }) => until === at && until - from >= PROTECTIVE_FLUSH_MS);
+  const isGone = first !== undefined && first.how !== 'ended' && first.endedAt <= at + scenario.commitMs;
+  return isGone && stops.some(({ from, until }) => until === at && until - from >= PROTECTIVE_FLUSH_MS);
 }
 
 /** Whether a stop was left working as one that covers what the run holds, and the venue's books show such a position. */
@@ -344,12 +344,17 @@ export const ORDER_INVARIANTS = {
         const holds = isOf('manage');
         // A step of several orders fails with the first of its errors.
         const closes = holds || isOf('close');
+        // One that failed is cancelled where the block around it ends while the fills of its other order are read.
+        const isOneOfSeveral = [...intents.values()].some(
+          (other) => other.step === step && other.run === run && other.sequence !== sequence,
+        );
+        const saysSo = (kind: string | undefined) => kind === 'not_placed' || (kind === 'cancelled' && isOneOfSeveral);
         const isReported = entries.some(
           (entry) =>
             (entry.type === 'run.ended' && entry.data.outcome === 'halted') ||
             (entry.type === 'step.ended' &&
               entry.step === step &&
-              (closes ? entry.data.error !== undefined : entry.data.error?.kind === 'not_placed')),
+              (closes ? entry.data.error !== undefined : saysSo(entry.data.error?.kind))),
         );
         // Of `manage`: the exit that follows a stop or target which is not there closes what is held.
         const onlyReduces = (type: string) => holds && (type === 'stop_loss' || type === 'take_profit');

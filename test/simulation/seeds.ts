@@ -145,4 +145,13 @@ export const KEPT_SEEDS = [
     was: 'a process died with all readings that showed an amend, and no session could be had again',
   },
   { seed: 1_821_005_744, was: 'the time without a process counted as exact, which is known to 10 ms' },
+  {
+    seed: 1_836_192_973,
+    was: 'a process that stood still cancelled as it went on, and was frozen until another had taken over',
+  },
+  {
+    seed: 1_836_009_994,
+    was: 'a kill ended the run while a step read the fills of its one order, whose other order was proven absent',
+  },
+  { seed: 1_836_658_314, was: 'a cancel waited for the tokens that the sessions of four processes had taken' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
