@@ -289,6 +289,8 @@ export interface StepArgs {
     readonly status?: Expr<string>;
     readonly order?: Expr;
     readonly clientOrderId?: Expr<string>;
+    /** Rows of other programs that cannot be read are left out and counted; else the step fails. */
+    readonly skipUnread: boolean;
   } & Pages;
   readonly list_fills: {
     readonly market?: Expr<string>;

@@ -161,6 +161,31 @@ it('writes prices and sizes without the zeros that a venue puts behind them', as
   ]);
 });
 
+describe('list_orders beside a row that cannot be read', () => {
+  const LISTS = (skips: boolean) => `  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+    undo: keep
+  - id: book
+    list_orders: {status: open, since: now - days(1), all_pages: true, skip_unread: ${skips}}
+  - assert: book.orders.size() == 1 && book.unread == 1
+`;
+
+  it.each([
+    ['hands out the others', true, 'succeeded', undefined],
+    ['fails', false, 'failed', 'transport'],
+  ])('%s where it is of another program and skip_unread is %s', async (_, skips, outcome, kind) => {
+    const odd = { id: 'BTC-USD@7', client_order_id: 'of-another', market_id: 'BTC-USD', status: 'open', size: null };
+    const { report } = await performed(LISTS(skips), (rows, params) => (isPage(params) ? [...rows, odd] : rows));
+    expect([report.outcome, report.error?.kind]).toEqual([outcome, kind]);
+  });
+
+  it('fails where it is an order of the run', async () => {
+    const { report } = await performed(LISTS(true), (rows, params) =>
+      isPage(params) ? rows.map((row) => ({ ...row, size: null })) : rows,
+    );
+    expect([report.outcome, report.error?.kind]).toEqual(['failed', 'transport']);
+  });
+});
+
 describe('cancel_all beside a row of another program that cannot be read', () => {
   const CLOSES = `  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 64500, tif: immediate_or_cancel}
   - cancel_all: {everyone: true}

@@ -16,7 +16,7 @@ import { isZeroDecimal } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { Pages } from '../../venue/pages.ts';
-import type { CallClass, CallOutcome, VenueCall, WriteLimits } from '../../venue/port.ts';
+import type { CallOutcome, VenueCall, WriteLimits } from '../../venue/port.ts';
 import type { FillRecord, OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { StepFailure } from '../interruption.ts';
@@ -142,15 +142,15 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
   },
 
   async list_orders(execution) {
-    const records = await readPages(execution, STEPS.list_orders.calls[0]);
-    return { orders: records.map((record) => toListed(execution, record)) };
+    const { rows, unread } = await readPages(execution, STEPS.list_orders.calls[0]);
+    return { orders: rows.map((record) => toListed(execution, record)), unread: new Decimal(unread) };
   },
 
   async list_fills(execution) {
     const [ofAccount, ofOrder] = STEPS.list_fills.calls;
     const fills =
       execution.args.order === undefined
-        ? await readPages(execution, ofAccount)
+        ? (await readPages(execution, ofAccount)).rows
         : requireConfirmed(execution, await send(execution, ofOrder));
     return { fills: fills.map((fill) => hydrate(FILL, fill)) };
   },
@@ -277,16 +277,22 @@ function send<V extends VenueStepName, E extends EndpointName>(
   execution: StepExecution<StepOf<V>>,
   row: CallRow<V, E>,
   page?: number,
+  rows?: VenueCall<E>['rows'],
 ): Promise<CallOutcome<E>> {
   const params = row.params(execution.args, new RunValues(execution as StepExecution, page));
-  return call(execution as StepExecution, row.endpoint, params as Params<E>, { class: row.class });
+  return call(execution as StepExecution, row.endpoint, params as Params<E>, { class: row.class, rows });
 }
 
 function call<E extends EndpointName>(
   { run, frame, path, cancel }: StepExecution,
   name: E,
   params: Params<E>,
-  { class: klass, answerMs, deadlineAt }: { readonly class: CallClass } & Partial<WriteLimits>,
+  {
+    class: klass,
+    rows,
+    answerMs,
+    deadlineAt,
+  }: Pick<VenueCall<E>, 'class'> & { rows?: VenueCall<E>['rows'] } & Partial<WriteLimits>,
 ): Promise<CallOutcome<E>> {
   const { venue, callId } = run;
   const limits = restrict(frame.globals.limits, cancel);
@@ -297,6 +303,7 @@ function call<E extends EndpointName>(
     endpoint: name,
     params,
     class: klass,
+    ...(rows === undefined ? {} : { rows }),
     ...(answerMs === undefined ? {} : { answerMs }),
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
     ...(limits === undefined || method === 'GET' ? {} : { limits }),
@@ -335,26 +342,45 @@ function requireOne<T>({ path }: StepExecution, records: readonly T[]): T {
   return record;
 }
 
-/** Reads a list: one page, or with `all_pages` page by page until one is not full. */
-function readPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
-  execution: StepExecution<StepOf<V>>,
-  row: CallRow<V, E>,
-): Promise<Result<E>> {
-  return execution.args.allPages
-    ? readAllPages(execution, row)
-    : send(execution, row).then((outcome) => requireConfirmed(execution, outcome));
+/** What was read of a list. `unread`: number of its rows that cannot be read, none of which is of an order of this run. */
+interface Read<E extends 'GET /orders' | 'GET /fills'> {
+  readonly rows: Result<E>;
+  readonly unread: number;
 }
 
-async function readAllPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
+/**
+ * Reads a list: one page, or with `all_pages` page by page until one is not full. A row that cannot be read fails it, because what
+ * is added up must not lack one, unless the step says that the others are worth more.
+ */
+async function readPages<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
   execution: StepExecution<StepOf<V>>,
   row: CallRow<V, E>,
-): Promise<Result<E>> {
+): Promise<Read<E>> {
   const list = new Pages<OrderRecord | FillRecord>();
-  let page = 0;
-  const readNext = async () =>
-    requireConfirmed(execution, await send(execution, row, page++)) as readonly (OrderRecord | FillRecord)[];
-  while (list.take(await readNext()));
+  const { allPages, sort } = execution.args;
+  let unread = 0;
+  for (let page = 0; ; page += 1) {
+    const answer = await readPage(execution, row, allPages ? page : undefined);
+    unread += answer.unread;
+    if (!allPages) return answer;
+    if (!list.take(answer.rows as readonly (OrderRecord | FillRecord)[], answer.unread)) break;
+  }
   if (list.cut !== undefined) throw new StepFailure('transport', list.cut, execution.path);
-  const { rows } = list;
-  return (execution.args.sort === 'asc' ? rows : rows.toReversed()) as unknown as Result<E>;
+  const rows = (sort === 'asc' ? list.rows : list.rows.toReversed()) as unknown as Result<E>;
+  return { rows, unread };
+}
+
+async function readPage<V extends 'list_orders' | 'list_fills', E extends 'GET /orders' | 'GET /fills'>(
+  execution: StepExecution<StepOf<V>>,
+  row: CallRow<V, E>,
+  page: number | undefined,
+): Promise<Read<E>> {
+  const { args } = execution;
+  const isEach = 'skipUnread' in args && args.skipUnread;
+  const outcome = await send(execution, row, page, isEach ? 'each' : undefined);
+  const rows = requireConfirmed(execution, outcome);
+  const unread = outcome.kind === 'confirmed' ? (outcome.unread ?? []) : [];
+  const own = unread.find(({ clientOrderId }) => clientOrderId !== undefined);
+  if (own !== undefined) throw new StepFailure('transport', own.why, execution.path);
+  return { rows, unread: unread.length };
 }

@@ -487,6 +487,7 @@ function listOrders(checking: Checking, node: Node, { nameSpan }: Circumstances)
       order: read.compileOrderOrId('order'),
       clientOrderId: read.compileOptional<string>('client_order_id'),
     }),
+    skipUnread: read.readFlag('skip_unread'),
     ...readPeriod(checking, read),
   };
   return { args, yields: getYieldedType('list_orders') };

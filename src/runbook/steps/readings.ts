@@ -7,6 +7,7 @@ import { MOST_PAGES } from '../../venue/pages.ts';
 import { ORDER_STATUSES } from '../../venue/records.ts';
 import type { StepName, StepOf } from '../checked.ts';
 import { ACCOUNT, FILL, makeRecordType, ORDER, TIER } from '../functions/records.ts';
+import { INTEGER as INTEGER_TYPE } from '../functions/typing.ts';
 import {
   ANYTHING,
   type Fields,
@@ -28,7 +29,7 @@ import { call, given, READING, type StepRow, type Values, WRITE } from './row.ts
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
-const ORDERS = makeRecordType('Orders', { orders: { kind: 'list', of: ORDER } });
+const ORDERS = makeRecordType('Orders', { orders: { kind: 'list', of: ORDER }, unread: INTEGER_TYPE });
 const FILLS = makeRecordType('Fills', { fills: { kind: 'list', of: FILL } });
 const ORDER_OR_ID = { kind: 'value', type: 'any', spelling: 'order or order id' } as const satisfies Shape;
 const NOTHING = fields({});
@@ -109,6 +110,11 @@ export const READING_STEPS = {
         status: may(value({ kind: 'text', of: ORDER_STATUSES }, 'text'), 'only this status'),
         order: may(ORDER_OR_ID, 'only this order'),
         client_order_id: may(TEXT, 'only this client order id; needs market'),
+        skip_unread: may(
+          { kind: 'flag' },
+          'leave out the rows of other programs that cannot be read, and count them; without it one fails the step',
+          'false',
+        ),
         ...period,
       },
       { together: { client_order_id: 'market' }, codes: { client_order_id: 'lookup-without-market' } },
@@ -131,7 +137,7 @@ export const READING_STEPS = {
       rounds: (_step, { placed }) => placed,
     }),
     yields: ORDERS,
-    yieldsDoc: '`orders`: the list',
+    yieldsDoc: '`orders`: the list; `unread`: how many rows `skip_unread` left out of it',
   },
   list_fills: {
     ...READING,
