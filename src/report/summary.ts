@@ -5,13 +5,11 @@
 import { decimal } from '../base/decimal.ts';
 import { formatCount, formatOffset, formatSpan, formatTable } from '../base/format.ts';
 import { makePrintable } from '../base/printable.ts';
-import { ORDER_ALARMS } from '../venue/order/context.ts';
 import { isWorking } from '../venue/order/states.ts';
 import type { RowTaker } from './export/run-report.ts';
 import { getOrderState } from './folds/orders.ts';
 import type { RunOutline, RunReport } from './folds/run.ts';
 import { countPlaces, formatAmount, formatMoney, formatPairs, formatPrice, formatStepName } from './format.ts';
-import { findMeaning } from './glossary.ts';
 import { type DeadmanRow, type RequestRow, type StepRow, TokenSum } from './results/run-rows.ts';
 
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
@@ -313,10 +311,12 @@ function printMoney(report: RunOutline, paint: Paint): string {
 function printNotices({ notices, alarms, startedAt }: RunOutline, paint: Paint): string {
   const start = Date.parse(startedAt);
   const all = [
-    ...alarms.map(({ at, clientOrderId, alarm }) => {
-      const meaning = findMeaning(ORDER_ALARMS, alarm) ?? '';
-      return { at, to: paint('bad', 'alarm'), text: `${alarm} ${clientOrderId}: ${meaning}`, reason: '' };
-    }),
+    ...alarms.map(({ at, clientOrderId, alarm, meaning = '' }) => ({
+      at,
+      to: paint('bad', 'alarm'),
+      text: `${alarm}${clientOrderId === '' ? '' : ` ${clientOrderId}`}: ${meaning}`,
+      reason: '',
+    })),
     ...notices.map(({ at, to, text, reason = '' }) => ({ at, to: makePrintable(to, 60), text, reason })),
   ].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   if (all.length === 0) return '';

@@ -210,6 +210,7 @@ describe('cancel_all beside a row of another program that cannot be read', () =>
     ]);
     expect([swept?.data.left?.length, swept?.data.unread?.length ?? 0]).toEqual([0, left]);
     expect(cancelled.length > 0).toBe(odd['status'] === 'open');
+    expect(report.alarms.filter(({ alarm }) => alarm === 'LeftByCancelAll')).toHaveLength(left);
     const page = new RunPageFold();
     for (const entry of entries) page.apply(entry);
     expect(page.document().unaccounted.alarms.filter(({ alarm }) => alarm === 'LeftByCancelAll')).toHaveLength(left);

@@ -63,7 +63,7 @@ const REPORT: RunReport = {
     },
   },
   notices: [{ at: LATER, to: 'ops', text: 'help', delivered: false, reason: 'a dry-run sends no messages' }],
-  alarms: [{ at: AT, clientOrderId: 'rb1', alarm: 'LateFill' }],
+  alarms: [{ at: AT, clientOrderId: 'rb1', alarm: 'LateFill', meaning: 'a fill arrived after the order was settled' }],
   tokens: { used: 1, peakPerMinute: 1 },
   deadman: [],
 };

@@ -8,6 +8,7 @@ import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import { formatIsoTime } from '../../report/format.ts';
+import { listAlarms } from '../../report/results/alarms.ts';
 import type { NoticeSeverity } from '../../venue/profile/setting-form.ts';
 import type { Account } from '../account/account.ts';
 import { type Subject, sendAlarm } from '../account/notifications.ts';
@@ -108,13 +109,14 @@ export class SchedulerEvents {
         `${run} asks ${makePrintable(formatList(by, 'or'), 200)}: ${makePrintable(ask, 500)} — runbook approve ${run} ${step} --by NAME, until ${formatIsoTime(until)}`,
         { run, step },
       );
-    } else if (entry.type === 'order.alarmed') {
-      this.sendAlarm(
-        'warn',
-        'order_alarmed',
-        `${run}: order ${entry.data.clientOrderId}: ${entry.data.alarm}. See \`runbook audit show ${run}\``,
-        { run, step, alarm: entry.data.alarm },
-      );
+    } else if (entry.type === 'order.alarmed' || entry.type === 'account.swept') {
+      for (const { clientOrderId, alarm } of listAlarms(entry))
+        this.sendAlarm(
+          'warn',
+          'order_alarmed',
+          `${run}: ${clientOrderId === '' ? '' : `order ${makePrintable(clientOrderId, 60)}: `}${alarm}. See \`runbook audit show ${run}\``,
+          { run, step, alarm },
+        );
     } else if (entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired') {
       this.sendAlarm(
         'error',

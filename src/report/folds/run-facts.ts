@@ -6,12 +6,11 @@
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { StoreError } from '../../journal/store.ts';
-import { ORDER_ALARMS } from '../../venue/order/context.ts';
 import { getReview } from '../../venue/order/states.ts';
 import type { LeftSide } from '../../venue/position/residual.ts';
-import { formatJson, formatText } from '../format.ts';
-import { findMeaning } from '../glossary.ts';
+import { formatJson } from '../format.ts';
 import { isGoing } from '../liveness.ts';
+import { type Alarm, listAlarms } from '../results/alarms.ts';
 import { MoneyFold, type RunMoney } from '../results/money.ts';
 import { type AllowanceDocument, AllowanceFold } from './allowances.ts';
 import { ApprovalFold, type ApprovalRow, type PersonRow } from './approvals.ts';
@@ -277,56 +276,14 @@ export class RunPageFold {
       case 'variable.set':
         this.variables.set(entry.data.name, entry.data.value);
         return;
-      case 'order.alarmed': {
-        const { clientOrderId, alarm } = entry.data;
-        this.addAlarm(entry, clientOrderId, alarm, findMeaning(ORDER_ALARMS, alarm));
-        return;
-      }
-      case 'notification.settled': {
-        const { to, delivered, because } = entry.data;
-        if (!delivered)
-          this.addAlarm(
-            entry,
-            '',
-            'Undelivered',
-            `the message to ${formatText(to)} was not delivered: ${formatText(because ?? '')}`,
-          );
-        return;
-      }
-      case 'account.swept':
-        for (const order of entry.data.left ?? [])
-          this.addAlarm(
-            entry,
-            String(order['client_order_id']),
-            'LeftByCancelAll',
-            `${String(order['id'])} could still fill`,
-          );
-        for (const { clientOrderId = '', orderId = 'an order', why } of entry.data.unread ?? [])
-          this.addAlarm(
-            entry,
-            clientOrderId,
-            'LeftByCancelAll',
-            `${formatText(orderId)} may still fill, and cannot be read: ${formatText(why)}`,
-          );
-        return;
-      case 'account.late_orders':
-        for (const { clientOrderId, orderId, run, recorded, status } of entry.data.late)
-          this.addAlarm(
-            entry,
-            clientOrderId,
-            'LateOrderOfEarlierRun',
-            `${orderId} is ${status}, although the journal of run ${run} last has it as ${recorded}`,
-          );
-        return;
       default:
-        return;
+        for (const alarm of listAlarms(entry)) this.addAlarm(entry, alarm);
     }
   }
 
-  private addAlarm({ seq, at }: Entry, clientOrderId: string, alarm: string, meaning: string | undefined): void {
+  private addAlarm({ seq, at }: Entry, alarm: Alarm): void {
     this.alarmCount += 1;
-    if (this.alarms.length < MOST_ALARMS)
-      this.alarms.push({ seq, at, clientOrderId, alarm, ...(meaning === undefined ? {} : { meaning }) });
+    if (this.alarms.length < MOST_ALARMS) this.alarms.push({ seq, at, ...alarm });
   }
 
   private listUnaccounted(orders: readonly OrderLife[]): Unaccounted {

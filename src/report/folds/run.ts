@@ -7,6 +7,7 @@ import type { Entry, ErrorFact, JsonObject, RunMode, RunOutcome } from '../../jo
 import { StoreError } from '../../journal/store.ts';
 import type { LeftPosition, LeftSide } from '../../venue/position/residual.ts';
 import { formatIsoTime } from '../format.ts';
+import { type Alarm, listAlarms } from '../results/alarms.ts';
 import { MoneyFold, type RunMoney } from '../results/money.ts';
 import { NoticeFold, type NoticeRow } from '../results/notices.ts';
 import {
@@ -74,10 +75,8 @@ export interface RunProgress {
 }
 
 /** Something about an order that a person should look at. */
-interface AlarmRow {
+interface AlarmRow extends Alarm {
   readonly at: string;
-  readonly clientOrderId: string;
-  readonly alarm: string;
 }
 
 /** Folds a run's entries into its report. Throws StoreError `damaged` when they do not begin with `run.started`. */
@@ -144,12 +143,9 @@ export class RunOutlineFold {
     if (entry.type === 'run.ended') this.ended = entry;
     // A resumed run goes on; only its last end counts.
     if (entry.type === 'run.resumed') this.ended = undefined;
-    if (entry.type === 'order.alarmed')
-      this.alarms.push({
-        at: formatIsoTime(entry.at),
-        clientOrderId: entry.data.clientOrderId,
-        alarm: entry.data.alarm,
-      });
+    // A message that was not delivered is among the notices.
+    if (entry.type !== 'notification.settled')
+      for (const alarm of listAlarms(entry)) this.alarms.push({ at: formatIsoTime(entry.at), ...alarm });
     this.steps.apply(entry);
     this.requests.apply(entry);
     this.applyRow(entry);
