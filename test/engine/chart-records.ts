@@ -114,10 +114,17 @@ export function gatherCalls(
       if (!(isLeft || own.test(each.path)) || each.type === 'call.intended') continue;
       taken.add(each);
       const path = isLeft ? '' : each.path.replace(own, '');
-      inside.push({ ...each, path, step: toStatic(path) });
+      inside.push({ ...localizeError(each, own), path, step: toStatic(path) });
     }
     return [{ ...record, inside }];
   });
+}
+
+/** The record, with the step that its error names as the called runbook knows it: one there may have the path of one of the caller's. */
+function localizeError(record: JournalRecord, own: RegExp): JournalRecord {
+  if (record.type !== 'step.ended' || record.data.error?.step === undefined) return record;
+  const { error } = record.data;
+  return { ...record, data: { ...record.data, error: { ...error, step: record.data.error.step.replace(own, '') } } };
 }
 
 /** Projects the items of a parallel step to one after another. */

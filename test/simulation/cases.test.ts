@@ -168,6 +168,7 @@ it.each([
   [1_796_041_501, 'a block runs out of time before its loop'],
   [1_802_003_239, 'a kill comes while a clause waits for another attempt behind a halt'],
   [1_796_041_304, 'a clause cancels an order of another branch, and its step reads on'],
+  [7196, 'a called runbook has a step with the path of one of its caller, and both run out of time'],
   [1_796_033_055, 'neither the record nor the fills show what filled before the run ends'],
 ])('drawn %i: %s', { tags: ['long'] }, async (drawn) => {
   expect(await breachesOf(await simulate({ drawn }))).toEqual([]);
