@@ -6,6 +6,7 @@ import {
   type CompletionProgress,
   decideCompletion,
   findMissing,
+  findShownAt,
   noteReading,
 } from '../../src/engine/orders/completion.ts';
 import type { OrderEvent, OrderSnapshot } from '../../src/venue/order/context.ts';
@@ -156,6 +157,45 @@ describe('the readings of an order that lacks something', () => {
       ],
       'done',
     ]);
+  });
+
+  describe('of one that never rests and ended with nothing filled', () => {
+    const ended = (total = '0', ...events: readonly OrderEvent[]) =>
+      fold(
+        createOrder(terms({ timeInForce: 'immediate_or_cancel' }), T0),
+        { type: 'SUBMIT', at: T0 },
+        { type: 'ACK', at: T0, orderId: ID },
+        ...events,
+        { type: 'P_CANCELED', at: T0, sentAt: T0, record: record('canceled', { total_filled_size: total }) },
+      );
+    const part: OrderEvent = { type: 'FILL', at: T0, fill: fill('1', '4') };
+    const due = T0 + 2500;
+    const begun: CompletionProgress = { since: T0, windowMs: 60_000, reads: 0 };
+
+    it('wait until a record shows what filled, and are over with the first from then on', () => {
+      expect(decideCompletion(ended(), begun, T0)).toEqual({ kind: 'wait', until: due });
+      expect(decideCompletion(ended(), begun, due)).toEqual({ kind: 'read', what: 'record' });
+      const early = noteReading(begun, 'record', due - 1);
+      expect(decideCompletion(ended(), early, due)).toEqual({ kind: 'read', what: 'record' });
+      expect(decideCompletion(ended(), noteReading(begun, 'record', due), due + 1)).toEqual({ kind: 'done' });
+    });
+
+    it('wait no longer than they have time, and not at all where they have none', () => {
+      expect(decideCompletion(ended(), { ...begun, windowMs: 1000 }, T0)).toEqual({ kind: 'wait', until: T0 + 1000 });
+      expect(decideCompletion(ended(), { ...begun, windowMs: 0 }, T0)).toEqual({ kind: 'done' });
+    });
+
+    it.each([
+      ['a record shows a part before its fills', ended('4'), 'fills'],
+      ['fills show a part before a record', ended('0', part), 'record'],
+    ])('are of what lacks where %s', (_, order, what) => {
+      expect(decideCompletion(order, begun, T0)).toEqual({ kind: 'read', what });
+      expect(findShownAt(order)).toBeUndefined();
+    });
+
+    it('are none where a part is known of both', () => {
+      expect(decideCompletion(ended('4', part), begun, T0)).toEqual({ kind: 'done' });
+    });
   });
 
   it('are of the record where an end is shown that may be an instant of an amend', () => {

@@ -86,7 +86,7 @@ export function isClosedShort(order: OrderSnapshot, at: number): boolean {
 export function findShownAt({ state, context }: OrderSnapshot): number | undefined {
   const { terminalAt, filled, recordFilled, intent } = context;
   const isEmpty = isZeroDecimal(filled) && isZeroDecimal(recordFilled);
-  if (intent.timeInForce !== 'immediate_or_cancel' || state === 'closed' || !isEmpty) return undefined;
+  if (intent.timeInForce !== 'immediate_or_cancel' || !isEmpty) return undefined;
   return terminalAt === undefined || !mayHaveMore({ state, context }) ? undefined : terminalAt + TIMINGS.readLagMs;
 }
 
@@ -102,7 +102,7 @@ export function decideCompletion(order: OrderSnapshot, progress: CompletionProgr
   const what = isClosedShort(order, readAt ?? now) ? either : missing;
   const end = since + windowMs;
   if (what === undefined) {
-    const due = Math.min(end, (windowMs > 0 ? findShownAt(order) : undefined) ?? since);
+    const due = Math.min(end, findShownAt(order) ?? since);
     if (due <= since || (readAt !== undefined && readAt >= due)) return { kind: 'done' };
     return now < due ? { kind: 'wait', until: due } : { kind: 'read', what: 'record' };
   }
