@@ -311,7 +311,7 @@ export class OrderTracker {
 
   private applyRecords(
     call: DataOf<'call.intended'>,
-    { result, leftOut = 0 }: Pick<DataOf<'call.settled'>, 'result' | 'leftOut'>,
+    { result, leftOut = 0, unread = [] }: Pick<DataOf<'call.settled'>, 'result' | 'leftOut' | 'unread'>,
     sentAt: number,
     at: number,
     changes: TrackerChange[],
@@ -327,8 +327,8 @@ export class OrderTracker {
       this.send(tracked, toObservation(record, sentAt, at), changes);
       if (tracked.snapshot === snapshot && snapshot.state === 'open') tracked.repeated = record;
     }
-    // An empty answer proves something only when the request asked for one order.
-    if (records.length > 0 || leftOut > 0 || status !== undefined) return;
+    // An empty answer proves something only when the request asked for one order, and none of its rows could not be read.
+    if (records.length > 0 || leftOut > 0 || unread.length > 0 || status !== undefined) return;
     if (client_order_id !== undefined)
       this.send(this.byClientId.get(client_order_id), { type: 'P_NOT_FOUND', at, sentAt }, changes);
     else if (order_id !== undefined)

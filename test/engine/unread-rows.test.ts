@@ -178,6 +178,17 @@ describe('list_orders beside a row that cannot be read', () => {
     expect([report.outcome, report.error?.kind]).toEqual([outcome, kind]);
   });
 
+  it('fails where it is of the order that was asked for', async () => {
+    const steps = `  - id: entry
+    place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+    undo: keep
+  - wait: 5s
+  - list_orders: {order: entry, since: now - days(1), skip_unread: true}
+`;
+    const { report } = await performed(steps, (rows, _, atMs) => (atMs < 5000 ? rows : rows.map(() => ({ id: null }))));
+    expect([report.outcome, report.error?.step]).toEqual(['failed', 'steps/3:list_orders']);
+  });
+
   it('fails where it is an order of the run', async () => {
     const { report } = await performed(LISTS(true), (rows, params) =>
       isPage(params) ? rows.map((row) => ({ ...row, size: null })) : rows,

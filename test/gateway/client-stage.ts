@@ -119,6 +119,7 @@ export function setUp({
   return {
     client,
     clock,
+    tracker,
     entries,
     sent,
     asked,

@@ -134,6 +134,19 @@ describe('a call', () => {
     if (outcome.kind === 'confirmed') expect([outcome.result.length, outcome.unread?.length]).toEqual([1, 1]);
   });
 
+  it('that looks for an order is no proof of its absence where the row it got cannot be read', async () => {
+    const placed = placing();
+    const params = { client_order_id: placed.intent?.clientOrderId ?? '', market_id: 'BTC-USD' };
+    const found: (number | undefined)[] = [];
+    for (const rows of [[], [{ id: 'BTC-USD@9' }]]) {
+      const { client, run, tracker } = setUp({ replies: [new Error('reset'), confirmed(...rows)] });
+      await run(client.call(placed));
+      await run(client.call(callOf('GET /orders', { params, rows: 'each' })));
+      found.push(tracker.get(params.client_order_id)?.snapshot.context.absence.count);
+    }
+    expect(found).toEqual([1, 0]);
+  });
+
   it('that disarms releases the tokens of the switch when that is confirmed, and no other call does', async () => {
     const { client, run, ended } = setUp({ replies: [refused(400, 'no'), NOTHING, confirmed(TOUCH)] });
     await run(client.call(callOf('DELETE /cancel_all_after')));

@@ -44,7 +44,7 @@ export function listAlarms(entry: Entry): readonly Alarm[] {
       return entry.data.late.map(({ clientOrderId, orderId, run, recorded, status }) => ({
         clientOrderId,
         alarm: 'LateOrderOfEarlierRun',
-        meaning: `${orderId} is ${status}, although the journal of run ${run} last has it as ${recorded}`,
+        meaning: `${formatText(orderId)} is ${formatText(status)}, although the journal of run ${run} last has it as ${recorded}`,
       }));
     default:
       return [];
