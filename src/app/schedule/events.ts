@@ -110,13 +110,17 @@ export class SchedulerEvents {
         { run, step },
       );
     } else if (entry.type === 'order.alarmed' || entry.type === 'account.swept') {
-      for (const { clientOrderId, alarm } of listAlarms(entry))
-        this.sendAlarm(
-          'warn',
-          'order_alarmed',
-          `${run}: ${clientOrderId === '' ? '' : `order ${makePrintable(clientOrderId, 60)}: `}${alarm}. See \`runbook audit show ${run}\``,
-          { run, step, alarm },
-        );
+      // One message of a sweep, however many orders it left.
+      const [first, ...more] = listAlarms(entry);
+      if (first === undefined) return;
+      const { clientOrderId, alarm } = first;
+      const order = clientOrderId === '' ? '' : `order ${makePrintable(clientOrderId, 60)}: `;
+      const others = more.length === 0 ? '' : `, and ${formatCount(more.length, 'other')}`;
+      this.sendAlarm('warn', 'order_alarmed', `${run}: ${order}${alarm}${others}. See \`runbook audit show ${run}\``, {
+        run,
+        step,
+        alarm,
+      });
     } else if (entry.type === 'deadman.moved' && entry.data.event === 'assumed_fired') {
       this.sendAlarm(
         'error',
