@@ -162,11 +162,14 @@ it('writes prices and sizes without the zeros that a venue puts behind them', as
 });
 
 describe('list_orders beside a row that cannot be read', () => {
-  const LISTS = (skips: boolean) => `  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+  const LISTS = (
+    skips: boolean,
+    unread = 1,
+  ) => `  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
     undo: keep
   - id: book
     list_orders: {status: open, since: now - days(1), all_pages: true, skip_unread: ${skips}}
-  - assert: book.orders.size() == 1 && book.unread == 1
+  - assert: ${skips ? `book.orders.size() == 1 && book.unread == ${unread}` : 'book.orders.size() == 1'}
 `;
 
   it.each([
@@ -176,6 +179,17 @@ describe('list_orders beside a row that cannot be read', () => {
     const odd = { id: 'BTC-USD@7', client_order_id: 'of-another', market_id: 'BTC-USD', status: 'open', size: null };
     const { report } = await performed(LISTS(skips), (rows, params) => (isPage(params) ? [...rows, odd] : rows));
     expect([report.outcome, report.error?.kind]).toEqual([outcome, kind]);
+  });
+
+  it.each([
+    [true, ['orders', 'unread']],
+    [false, ['orders']],
+  ])('journals the number of rows only with skip_unread, which earlier versions had not: %s', async (skips, keys) => {
+    const { entries } = await performed(LISTS(skips, 0), (rows) => rows);
+    const values = entries.flatMap(({ type, step, data }) =>
+      type === 'step.ended' && step === 'steps/book' ? [Object.keys(data.value as object)] : [],
+    );
+    expect(values).toEqual([keys]);
   });
 
   it('fails where it is of the order that was asked for', async () => {

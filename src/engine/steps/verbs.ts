@@ -143,7 +143,8 @@ const VERBS: { readonly [V in VenueStepName]?: VerbFunction<V> } = {
 
   async list_orders(execution) {
     const { rows, unread } = await readPages(execution, STEPS.list_orders.calls[0]);
-    return { orders: rows.map((record) => toListed(execution, record)), unread: new Decimal(unread) };
+    const orders = rows.map((record) => toListed(execution, record));
+    return execution.args.skipUnread ? { orders, unread: new Decimal(unread) } : { orders };
   },
 
   async list_fills(execution) {

@@ -14,6 +14,7 @@ import { makeOptional } from '../expression/scope.ts';
 import { spell } from '../expression/tree.ts';
 import { makeRecordType, ORDER } from '../functions/records.ts';
 import { MARKET_TYPE } from '../shapes.ts';
+import { READABLE_ORDERS } from '../steps/readings.ts';
 import { getStepRow, type VenueStepName } from '../steps/steps.ts';
 import type { Duration, Expr, RecordValue, Time, Value, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
@@ -490,7 +491,7 @@ function listOrders(checking: Checking, node: Node, { nameSpan }: Circumstances)
     skipUnread: read.readFlag('skip_unread'),
     ...readPeriod(checking, read),
   };
-  return { args, yields: getYieldedType('list_orders') };
+  return { args, yields: args.skipUnread ? READABLE_ORDERS : getYieldedType('list_orders') };
 }
 
 function listFills(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'list_fills'> {

@@ -29,7 +29,9 @@ import { call, given, READING, type StepRow, type Values, WRITE } from './row.ts
 
 type Args<V extends StepName> = StepOf<V>['args'];
 
-const ORDERS = makeRecordType('Orders', { orders: { kind: 'list', of: ORDER }, unread: INTEGER_TYPE });
+const ORDERS = makeRecordType('Orders', { orders: { kind: 'list', of: ORDER } });
+/** With `skip_unread`: a run of an earlier version has no `unread` in its journal, and replays. */
+export const READABLE_ORDERS = makeRecordType('ReadableOrders', { ...ORDERS.fields, unread: INTEGER_TYPE });
 const FILLS = makeRecordType('Fills', { fills: { kind: 'list', of: FILL } });
 const ORDER_OR_ID = { kind: 'value', type: 'any', spelling: 'order or order id' } as const satisfies Shape;
 const NOTHING = fields({});
@@ -137,7 +139,7 @@ export const READING_STEPS = {
       rounds: (_step, { placed }) => placed,
     }),
     yields: ORDERS,
-    yieldsDoc: '`orders`: the list; `unread`: how many rows `skip_unread` left out of it',
+    yieldsDoc: '`orders`: the list, and `unread` where `skip_unread` is set: how many rows that left out',
   },
   list_fills: {
     ...READING,
