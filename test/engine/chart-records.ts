@@ -122,9 +122,10 @@ export function gatherCalls(
 
 /** The record, with the step that its error names as the called runbook knows it: one there may have the path of one of the caller's. */
 function localizeError(record: JournalRecord, own: RegExp): JournalRecord {
-  if (record.type !== 'step.ended' || record.data.error?.step === undefined) return record;
+  if (record.type !== 'step.ended') return record;
   const { error } = record.data;
-  return { ...record, data: { ...record.data, error: { ...error, step: record.data.error.step.replace(own, '') } } };
+  if (error?.step === undefined) return record;
+  return { ...record, data: { ...record.data, error: { ...error, step: error.step.replace(own, '') } } };
 }
 
 /** Projects the items of a parallel step to one after another. */

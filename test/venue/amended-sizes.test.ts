@@ -9,7 +9,7 @@ import { fill, ID, record, T0, terms } from './order-samples.ts';
 const S = 1000;
 const read = (shown: OrderRecord, at: number) => toObservation(shown, T0 + at, T0 + at + 10);
 
-/** An order of size 10, 4 of it filled, whose price was amended to 101, and the records read after that. */
+/** Places an order of size 10, fills 4, amends its price to 101, and reads the records of `shown` one after another. */
 function amended(...shown: readonly Partial<OrderRecord>[]): OrderSnapshot {
   const events: OrderEvent[] = [
     { type: 'SUBMIT', at: T0 },
