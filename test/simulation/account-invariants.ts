@@ -116,8 +116,10 @@ function haltsBehindExit({ entries }: RunTold): boolean {
 function* findSentBehindKill(facts: Facts): Iterable<string> {
   const { killedAt, releasedAt = Number.POSITIVE_INFINITY, sent, runs, lives, stops } = facts.happened;
   if (killedAt === undefined) return;
-  const begunAt = (run: RunTold) => facts.at(run.entries[0] as Entry);
-  const wasThere = new Map(runs.map((run) => [run.name, begunAt(run) <= killedAt]));
+  // A run that broke before its first entry has none, and was not there.
+  const wasThere = new Map(
+    runs.map(({ name, entries: [first] }) => [name, first !== undefined && facts.at(first) <= killedAt]),
+  );
   for (const request of sent) {
     if (request.endpoint !== 'POST /orders' && request.endpoint !== 'PUT /orders') continue;
     const isBehind = request.at > killedAt + KILL_REACHES_MS;
