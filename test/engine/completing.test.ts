@@ -58,6 +58,7 @@ function completing(
   };
   const run = {
     clock,
+    setup: { fillsWindowMs: 30_000 },
     heartbeat: { markWaiting: (path: string, until: number) => void waits.push([path, until - START]) },
     callId: (path: string) => `${path}#1`,
     venue: {
@@ -309,13 +310,50 @@ it('reads by themselves the newest alone of many ended orders that a page may hi
   expect(asked()).toEqual(['fills of BTC-USD since 0', ...newest]);
 });
 
+describe('orders that were cancelled short lately', () => {
+  const canceled = (terminalAt: number, filled = '4') =>
+    make('BTC-USD', { size: '10', filled, recordFilled: filled, terminalAt }, 'canceled');
+
+  it('are read when a record shows what they filled, and once', async () => {
+    const [late, later, part] = [canceled(START - 1000), canceled(START - 200, '0'), isWhole()];
+    const { made, run, sent } = completing();
+    const look = async () => {
+      await made.readUnseen([late, later, part], 's', new Cancellation());
+      await made.readEnded([late, later, part], 's', new Cancellation());
+    };
+    await run(look());
+    expect(sent.map(({ at, what }) => [at, what])).toEqual([
+      [2300, `records of ${nameOf(late)}, ${nameOf(later)}`],
+      [2320, `fills of ${nameOf(late)}`],
+      [2340, `fills of ${nameOf(later)}`],
+    ]);
+    await run(look());
+    expect(sent).toHaveLength(3);
+  });
+
+  it('are read at once where their end is older than the lag of a record, and not where it is older than that of fills', async () => {
+    const [old, older] = [canceled(START - 29_000), canceled(START - 33_000)];
+    const { made, run, sent } = completing();
+    await run(made.readUnseen([old, older], 's', new Cancellation()));
+    expect(sent.map(({ at, what }) => [at, what])).toEqual([[0, `record of ${nameOf(old)}`]]);
+  });
+
+  it('are not waited for by a step that is cancelled', async () => {
+    const { made, run, clock, sent } = completing();
+    const cancel = new Cancellation();
+    clock.after(500, () => cancel.cancel('timeout', 'its time is over'));
+    expect(await run(failureOf(made.readEnded([canceled(START)], 's', cancel)))).toMatchObject({ name: 'Abandoned' });
+    expect([clock.now() - START, sent]).toEqual([500, []]);
+  });
+});
+
 describe('what rests when a step looks', () => {
   it('is read by market, but for what was shown just now and what has ended', async () => {
     const open = (market: string) => make(market, {}, 'open');
     const [a, b, c, just] = [open('BTC-USD'), open('ETH-USD'), open('ETH-USD'), open('ETH-USD')] as const;
     const { made, run, sent, shown } = completing();
     shown.add(just);
-    await run(made.readResting([a, b, c, just, isWhole()], 's', new Cancellation()));
+    await run(made.readUnseen([a, b, c, just, isWhole()], 's', new Cancellation()));
     expect(sent.map(({ what }) => what)).toEqual([`record of ${nameOf(a)}`, `records of ${nameOf(b)}, ${nameOf(c)}`]);
     // It waits for no tokens.
     expect(sent.map(({ at, limits }) => [at, limits])).toMatchObject([
@@ -327,15 +365,15 @@ describe('what rests when a step looks', () => {
   it('is read again for no more than eight seconds in however many markets, and once in each', async () => {
     const { made, run, sent, entries } = completing(() => ({ kind: 'unresolved', message: 'no answer' }));
     const orders = Array.from({ length: 9 }, (_, index) => make(`M${index}-USD`, {}, 'open'));
-    await run(made.readResting(orders, 's', new Cancellation()));
+    await run(made.readUnseen(orders, 's', new Cancellation()));
     expect([new Set(sent.map(({ what }) => what)).size, entries.length]).toEqual([9, 9]);
     expect(sent.at(-1)?.at).toBeLessThan(8_500);
   });
 
   it('halts the run where nothing can be recorded any more', async () => {
     const { made, run } = completing(() => ({ kind: 'denied', code: 'JOURNAL', message: 'the disk is full' }));
-    expect(
-      await run(failureOf(made.readResting([make('BTC-USD', {}, 'open')], 's', new Cancellation()))),
-    ).toMatchObject({ name: 'Halt' });
+    expect(await run(failureOf(made.readUnseen([make('BTC-USD', {}, 'open')], 's', new Cancellation())))).toMatchObject(
+      { name: 'Halt' },
+    );
   });
 });

@@ -14,7 +14,7 @@ import {
   SECOND_LOOK_WITHIN_MS,
 } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
-import { isAtVenue, isTerminal } from '../../venue/order/states.ts';
+import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
 import { type CallClass, type CallOutcome, NOT_RECORDED, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation, Halt } from '../interruption.ts';
@@ -22,6 +22,7 @@ import { sleepUntil } from '../waiting.ts';
 import {
   type CompletionProgress,
   decideCompletion,
+  findEndShownAt,
   findMissing,
   findShownAt,
   isClosedShort,
@@ -73,6 +74,8 @@ export class Completing {
   private readonly pages = new Map<string, FillPage>();
   /** When the fills of an order that ended with less than it asked for were last read, epoch ms. */
   private readonly lookedAt = new WeakMap<TrackedOrder, number>();
+  /** Cancelled orders whose record was read when it shows what they filled. */
+  private readonly endsSeen = new WeakSet<TrackedOrder>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
@@ -131,21 +134,52 @@ export class Completing {
   }
 
   /**
-   * Reads the orders of the run that rest and were not read just now: what filled, and which stop has triggered, since the last step
-   * looked is known afterwards. A precaution: it waits for no tokens, and a recording need not hold it.
+   * Reads those that rest and were not read just now, and those that were cancelled short lately: what filled, and which stop has
+   * triggered, since the last step looked is known afterwards. Gives them all, and those that work. A precaution: it waits for no tokens,
+   * and a recording need not hold it.
    */
-  async readResting(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
-    const resting = orders.filter(
+  async readUnseen(
+    orders: readonly TrackedOrder[],
+    step: string,
+    cancel: Cancellation,
+  ): Promise<readonly TrackedOrder[]> {
+    const ended = await this.waitForEnds(orders, cancel);
+    const working = orders.filter(({ snapshot }) => isWorking(snapshot.state));
+    const resting = working.filter(
       (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownWithin(POLL_MS, order),
     );
+    await this.readLast([...resting, ...ended], step, cancel);
+    const seen = [...working, ...ended];
+    await this.lookAgain(seen, cancel);
+    return seen;
+  }
+
+  /**
+   * Waits until a record shows what filled of the orders that were cancelled short lately. Gives those that are to be read then: a
+   * position would else stay bare behind a run that ends well.
+   */
+  private async waitForEnds(orders: readonly TrackedOrder[], cancel: Cancellation): Promise<readonly TrackedOrder[]> {
+    const { clock, setup } = this.run;
+    const since = clock.now() - setup.fillsWindowMs;
+    const lately = orders.flatMap((order) => {
+      const shownAt = this.endsSeen.has(order) ? undefined : findEndShownAt(order.snapshot);
+      return shownAt === undefined || shownAt < since ? [] : [{ order, shownAt }];
+    });
+    if (lately.length === 0) return [];
+    await sleepUntil(clock, Math.max(clock.now(), ...lately.map(({ shownAt }) => shownAt)), cancel);
+    for (const { order } of lately) this.endsSeen.add(order);
+    return lately.map(({ order }) => order);
+  }
+
+  /** Reads the orders of each market until an answer comes. */
+  private async readLast(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
     const until = this.run.clock.now() + LAST_LOOK_WITHIN_MS;
-    for (const market of new Set(resting.map(({ intent }) => intent.market)))
+    for (const market of new Set(orders.map(({ intent }) => intent.market)))
       await this.readUntilAnswered(
-        resting.filter(({ intent }) => intent.market === market),
+        orders.filter(({ intent }) => intent.market === market),
         { step, cancel, until },
       );
     this.watch.check();
-    await this.lookAgain(orders, cancel);
   }
 
   /** One lost answer must not make a stop count as working that ended an hour ago. Where none comes, that is said of each order. */
@@ -192,6 +226,7 @@ export class Completing {
     step: string,
     cancel: Cancellation,
   ): Promise<readonly TrackedOrder[]> {
+    await this.readLast(await this.waitForEnds(orders, cancel), step, cancel);
     const now = this.run.clock.now();
     const due = orders.filter((order) => mayHaveMore(order.snapshot) && this.mayShowMore(order, now));
     for (const order of due) this.lookedAt.set(order, now);

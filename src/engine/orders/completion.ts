@@ -80,6 +80,16 @@ export function isClosedShort(order: OrderSnapshot, at: number): boolean {
 }
 
 /**
+ * When a record shows what filled of an order that was cancelled with less than it asked for, epoch ms: the one that showed its end
+ * may be older than that, and its fills may lag for longer. Undefined of any other.
+ */
+export function findEndShownAt(order: OrderSnapshot): number | undefined {
+  const { terminalAt } = order.context;
+  const isShort = order.state === 'canceled' && mayHaveMore(order);
+  return isShort && terminalAt !== undefined ? terminalAt + TIMINGS.readLagMs : undefined;
+}
+
+/**
  * When a record shows what filled of an order that never rests and seems to have ended with nothing, epoch ms: the one that showed its end
  * may be older than that. Undefined of any other: where a part is known, it must not stay without a stop meanwhile.
  */

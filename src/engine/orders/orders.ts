@@ -10,7 +10,7 @@ import { isTerminal } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
-import { Cancellation, Halt } from '../interruption.ts';
+import { type Cancellation, Halt } from '../interruption.ts';
 import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
@@ -162,23 +162,23 @@ export class OrderManager {
 
   /** Reads what orders of the run that `chosen` picks may have filled that nothing has shown, before it is judged what they leave. */
   async readUnseen(step: string, chosen: (order: TrackedOrder) => boolean, cancel: Cancellation): Promise<void> {
-    const working = this.listWorking().filter(chosen);
-    await this.completing.readResting(working, step, cancel);
-    const ended = await this.completing.readEnded(this.run.log.tracker.orders().filter(chosen), step, cancel);
-    for (const order of [...working, ...ended]) this.handles.get(order).touch();
+    const orders = this.run.log.tracker.orders().filter(chosen);
+    const seen = await this.completing.readUnseen(orders, step, cancel);
+    const ended = await this.completing.readEnded(orders, step, cancel);
+    for (const order of [...seen, ...ended]) this.handles.get(order).touch();
   }
 
   /**
    * Reads the fills of the orders in a market that ended short lately: the record that showed the end may be older than what
    * filled. Gives those of which more has come to light.
    */
-  async readEndedLately(market: string, step: string): Promise<readonly OrderHandle[]> {
+  async readEndedLately(market: string, step: string, cancel: Cancellation): Promise<readonly OrderHandle[]> {
     const { clock, log, setup } = this.run;
     const since = clock.now() - setup.fillsWindowMs;
     const lately = log.tracker
       .orders()
       .filter(({ intent, snapshot }) => intent.market === market && (snapshot.context.terminalAt ?? 0) >= since);
-    const ended = await this.completing.readEnded(lately, step, new Cancellation());
+    const ended = await this.completing.readEnded(lately, step, cancel);
     return ended.map((order) => this.handles.get(order));
   }
 
