@@ -238,10 +238,8 @@ export const ACCOUNT_INVARIANTS = {
         const attempt = early === undefined ? undefined : facts.attemptOf(early);
         // A process died before what it had heard was written down.
         if (early !== undefined && early.life !== refused.life && !facts.wasWritten(refused)) continue;
-        // One that was on its way to the disk when the refusal came is not called back, nor one of the same instant before it.
-        const isLater =
-          attempt === undefined ||
-          (facts.at(attempt.entry) >= repliedAt && attempt.position > facts.positionOfEnd(facts.attemptOf(refused)));
+        // One that was on its way to the disk when the refusal came is not called back, nor one that had its tokens in the same instant.
+        const isLater = attempt === undefined || facts.at(attempt.entry) > repliedAt;
         // What renews a switch that may be armed does not wait behind a refused arming, which queued with its order.
         const overtakes = attempt !== undefined && isOrdinary(facts.attemptOf(refused)) && !isOrdinary(attempt);
         if (early !== undefined && isLater && !overtakes)

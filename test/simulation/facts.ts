@@ -139,12 +139,6 @@ export class Facts {
     return new Set(left.flatMap((request) => this.attemptOf(request) ?? []));
   }
 
-  /** The position of the entry with which the call of an attempt ended; 0 where it has none. */
-  positionOfEnd(attempt: Attempt | undefined): number {
-    const ended = this.settled.find(({ intended }) => intended === attempt?.intended);
-    return ended === undefined ? 0 : this.happened.entries.indexOf(ended.entry) + 1;
-  }
-
   /** Whether the answer to a request is in a journal. */
   wasWritten(request: Sent): boolean {
     const intended = this.attemptOf(request)?.intended;
