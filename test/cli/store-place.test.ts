@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Simulator } from '../../src/gateway/simulator/simulator.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import { until } from './background.ts';
-import { itSchedules, ORDERING } from './schedulers.ts';
+import { type openBackground, until } from './background.ts';
+import { itSchedules, ORDERING, type Scheduler } from './schedulers.ts';
 
 const RESTING = `${ORDERING.replace('then: run_all', 'then: run_once').replace('within: 1h', 'within: 20s')}  - wait: 1h
 `;
@@ -56,11 +56,12 @@ describe('another program at the database of a running scheduler', { tags: ['sql
 describe('a process whose files are taken away', () => {
   const states = (simulator: Simulator) => simulator.books().orders.map(({ status }) => status);
 
-  it.for([
-    ['the whole folder', ''],
-    ['the write-ahead log', '/runbook.db-wal'],
-    ['the file of leases and kill orders', '/shared.db'],
-  ])('ends at once and leaves its runs to be resumed: %s', async ([, name], { simulator, at, schedule }) => {
+  interface Stage {
+    readonly simulator: Simulator;
+    readonly at: ReturnType<typeof openBackground>;
+    readonly schedule: (file: string) => Scheduler;
+  }
+  async function takeAway(name: string, { simulator, at, schedule }: Stage): Promise<void> {
     at.write('resting.yaml', RESTING);
     const first = schedule('resting.yaml');
     await until(() => states(simulator).includes('open'));
@@ -76,7 +77,19 @@ describe('a process whose files are taken away', () => {
     await second.sees('run_resumed');
     expect((await second.stop('SIGTERM')).exit).toBe(143);
     expect(states(simulator)).toHaveLength(1);
-  });
+  }
+
+  it('ends at once and leaves its runs to be resumed: the whole folder', ({ simulator, at, schedule }) =>
+    takeAway('', { simulator, at, schedule }));
+
+  it.for([
+    ['the write-ahead log', '/runbook.db-wal'],
+    ['the file of leases and kill orders', '/shared.db'],
+  ] as const)(
+    'ends at once and leaves its runs to be resumed: %s',
+    { tags: ['long'] },
+    ([, name], { simulator, at, schedule }) => takeAway(name, { simulator, at, schedule }),
+  );
 
   it('is refused with exit 3 where an older state folder was put in its place', async ({ simulator, at, schedule }) => {
     at.write(

@@ -81,35 +81,55 @@ const RELEASE = ['release', '--profile', 'p.yaml', '--by', 'ada'];
 const KILL_ALL = ['kill', '--by', 'ada'];
 const BASELINE = ['account', 'baseline', '--market', 'BTC-USD', '--size', '0', '--by', 'ada'];
 
-it.concurrent.each([
-  // This user's own switch still has it.
-  ['kill', [['kill', '--profile', 'p.yaml', '--by', 'ada']], /:\d+ main #/, 'the kill switch is engaged'],
-  ['kill of every account', [KILL_ALL, RELEASE, KILL_ALL], /^account \* #/, 'JOURNAL_CONTRADICTED'],
-  ['release', [RELEASE], /:\d+ main #/, 'JOURNAL_CONTRADICTED'],
-  ['baseline', [BASELINE], /:\d+ main #/, 'JOURNAL_CONTRADICTED'],
-] as const)(
-  'anchors a %s when it is given, so that its removal shows before another run',
-  (_name, commands, chain, refusal) =>
-    webhook(204, (url, posted) =>
-      scene({ runbook: RESTING, profile: PROFILE('1h') }, async ({ venue, start, live, run, path }) => {
-        const env = { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url };
-        const state = join(path, '.runbook');
-        const running = start(['run', 'one.yaml', '--profile', 'p.yaml'], env);
-        await rests(venue);
-        running.child.kill('SIGKILL');
-        await running.ended;
-        for (const words of commands) expect((await run(words, env)).exit).toBe(0);
-        const { anchors } = readAnchors(join(state, 'anchors.jsonl'));
-        expect([anchors.at(-1)?.run, anchors.at(-1)]).toEqual([expect.stringMatching(chain), posted.at(-1)]);
-        const verify = async () => document((await run(['audit', 'verify', '--json'], env)).out);
-        expect(await verify()).toMatchObject({ ok: true });
-        await removeLastAct(state);
-        expect(await verify()).toMatchObject({ ok: false });
-        expect((await live([], env)).err).toContain(refusal);
-      }),
-    ),
+interface Act {
+  readonly commands: readonly (readonly string[])[];
+  readonly chain: RegExp;
+  readonly refusal: string;
+}
+
+function checkRemoved({ commands, chain, refusal }: Act): Promise<void> {
+  return webhook(204, (url, posted) =>
+    scene({ runbook: RESTING, profile: PROFILE('1h') }, async ({ venue, start, live, run, path }) => {
+      const env = { VENUE_JWT: JWT, ANCHORS_WEBHOOK: url };
+      const state = join(path, '.runbook');
+      const running = start(['run', 'one.yaml', '--profile', 'p.yaml'], env);
+      await rests(venue);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      for (const words of commands) expect((await run(words, env)).exit).toBe(0);
+      const { anchors } = readAnchors(join(state, 'anchors.jsonl'));
+      expect([anchors.at(-1)?.run, anchors.at(-1)]).toEqual([expect.stringMatching(chain), posted.at(-1)]);
+      const verify = async () => document((await run(['audit', 'verify', '--json'], env)).out);
+      expect(await verify()).toMatchObject({ ok: true });
+      await removeLastAct(state);
+      expect(await verify()).toMatchObject({ ok: false });
+      expect((await live([], env)).err).toContain(refusal);
+    }),
+  );
+}
+
+const REMOVED = 'anchors a %s when it is given, so that its removal shows before another run';
+const OF_ACCOUNT = { chain: /:\d+ main #/, refusal: 'JOURNAL_CONTRADICTED' };
+
+it.concurrent.each<[string, Act]>([['release', { ...OF_ACCOUNT, commands: [RELEASE] }]])(
+  REMOVED,
+  (_name, act) => checkRemoved(act),
   60_000,
 );
+
+it.concurrent.each<[string, Act]>([
+  // This user's own switch still has it.
+  [
+    'kill',
+    {
+      ...OF_ACCOUNT,
+      commands: [['kill', '--profile', 'p.yaml', '--by', 'ada']],
+      refusal: 'the kill switch is engaged',
+    },
+  ],
+  ['kill of every account', { ...OF_ACCOUNT, commands: [KILL_ALL, RELEASE, KILL_ALL], chain: /^account \* #/ }],
+  ['baseline', { ...OF_ACCOUNT, commands: [BASELINE] }],
+])(REMOVED, { tags: ['long'], timeout: 60_000 }, (_name, act) => checkRemoved(act));
 
 it.concurrent(
   'gives a kill all the same where no anchor can be written, and says so',

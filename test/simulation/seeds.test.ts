@@ -23,10 +23,10 @@ const PATIENCE_MS = 1_200_000;
 describe('seeds break no invariant, and end processes at every named point of a call', { timeout: PATIENCE_MS }, () => {
   it('120 fixed ones', async () => judge(await runBatch(listSeeds(0, 120)), 120));
 
-  it('80 with the newer steps', async () => {
-    const { failing, seeds } = await runBatch(listSeeds(NEWER_FROM, 80));
+  it('40 with the newer steps', async () => {
+    const { failing, seeds } = await runBatch(listSeeds(NEWER_FROM, 40));
     expect(failing.map(({ world, invariants }) => `${repeatCommand(world)}: ${invariants.join(', ')}`)).toEqual([]);
-    expect(seeds).toBe(80);
+    expect(seeds).toBe(40);
   });
 
   it('20 with a runbook of their own', async () => {
