@@ -197,7 +197,7 @@ describe('list_orders beside a row that cannot be read', () => {
     place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
     undo: keep
   - wait: 5s
-  - list_orders: {order: entry, since: now - days(1), skip_unread: true}
+  - list_orders: {order: entry, since: now - days(1)}
 `;
     const { report } = await performed(steps, (rows, _, atMs) => (atMs < 5000 ? rows : rows.map(() => ({ id: null }))));
     expect([report.outcome, report.error?.step]).toEqual(['failed', 'steps/3:list_orders']);

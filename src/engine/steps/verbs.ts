@@ -377,8 +377,7 @@ async function readPage<V extends 'list_orders' | 'list_fills', E extends 'GET /
   page: number | undefined,
 ): Promise<Read<E>> {
   const { args } = execution;
-  // Whatever the row of an order shows that was asked for, it is that order.
-  const isEach = 'skipUnread' in args && args.skipUnread && (args.order ?? args.clientOrderId) === undefined;
+  const isEach = 'skipUnread' in args && args.skipUnread;
   const outcome = await send(execution, row, page, isEach ? 'each' : undefined);
   const rows = requireConfirmed(execution, outcome);
   const unread = outcome.kind === 'confirmed' ? (outcome.unread ?? []) : [];

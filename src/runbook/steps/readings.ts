@@ -114,12 +114,20 @@ export const READING_STEPS = {
         client_order_id: may(TEXT, 'only this client order id; needs market'),
         skip_unread: may(
           { kind: 'flag' },
-          'leave out the rows of other programs that cannot be read, and count them; without it one fails the step',
+          'leave out the rows of other programs that cannot be read, and count them; without it one fails the step; not beside `order` or `client_order_id`',
           'false',
         ),
         ...period,
       },
-      { together: { client_order_id: 'market' }, codes: { client_order_id: 'lookup-without-market' } },
+      {
+        // Whatever the row of an order shows that was asked for, it is that order.
+        atMostOne: [
+          ['order', 'skip_unread'],
+          ['client_order_id', 'skip_unread'],
+        ],
+        together: { client_order_id: 'market' },
+        codes: { client_order_id: 'lookup-without-market' },
+      },
     ),
     calls: [
       call('list_orders', 'GET /orders', {
