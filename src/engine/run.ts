@@ -7,6 +7,7 @@ import type { Away, DataOf, ErrorFact, JsonObject, RunOutcome } from '../journal
 import { addsRisk } from '../runbook/steps/risk.ts';
 import { toJson, type Value } from '../runbook/values.ts';
 import { pickLarger } from '../venue/order/fills.ts';
+import { POLL_MS } from '../venue/order/polling.ts';
 import { onlyProtects } from '../venue/position/residual.ts';
 import type { RunContext, Undo } from './context.ts';
 import { Heartbeat } from './deadman/heartbeat.ts';
@@ -250,6 +251,7 @@ class Execution {
         () => this.undo(this.context.undos, true),
         () => orderManager.finishUndo(),
       );
+      await readUnseen(this.context, 'settle');
       await this.exitSwitch(false);
     });
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
@@ -334,8 +336,7 @@ class Execution {
           () => orderManager.lookUpLimited('settle', fillsWindowMs),
           () => orderManager.lookForLate('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
-          () => readUnseen(this.context, 'settle'),
-          () => this.reconcileFills(state === 'finalizingHalted', new Cancellation()),
+          () => this.lookAtEnd(state === 'finalizingHalted'),
           async () => state !== 'finalizingHalted' && orderManager.requireKnown('settle'),
         );
         return;
@@ -346,11 +347,29 @@ class Execution {
     }
   }
 
+  /**
+   * Reads what the run has at the venue, and its fills until they are the venue's. Where those took long, once more what it has: a stop may
+   * have ended meanwhile.
+   */
+  private async lookAtEnd(hasHalted: boolean): Promise<void> {
+    const { clock } = this.context;
+    let since = clock.now();
+    await runEach(
+      () => readUnseen(this.context, 'settle'),
+      () => {
+        since = clock.now();
+        return this.reconcileFills(hasHalted);
+      },
+    );
+    if (clock.now() - since > POLL_MS) await readUnseen(this.context, 'settle');
+  }
+
   /** The run's fills are the venue's before it ends. A run that halts reads once: its venue may not answer at all. */
-  private async reconcileFills(hasHalted: boolean, cancel: Cancellation): Promise<void> {
+  private async reconcileFills(hasHalted: boolean): Promise<void> {
     const { clock, orderManager, setup } = this.context;
     const windowMs = hasHalted ? 0 : setup.fillsWindowMs;
-    await orderManager.reconcileFills({ step: 'settle', windowMs, deadlineAt: clock.now() + windowMs, cancel });
+    const deadlineAt = clock.now() + windowMs;
+    await orderManager.reconcileFills({ step: 'settle', windowMs, deadlineAt, cancel: new Cancellation() });
   }
 
   /** Ends the switch as declared, and reads what became of orders until then. */
@@ -361,7 +380,7 @@ class Execution {
     if (orderManager.hasCanceling) await orderManager.readAll('settle');
     await orderManager.watch.waitForReadings(setup.fillsWindowMs);
     // A reading, also one that waited for tokens, may have shown an end, or more that filled.
-    await this.reconcileFills(isHalting, new Cancellation());
+    await this.reconcileFills(isHalting);
   }
 
   /** Throws StepFailure where a run that did what it was to do ends with more than it declares: it has not succeeded. */

@@ -76,13 +76,21 @@ function completing(
     },
   } as unknown as OrderManagerParts;
   const shown = new Set<TrackedOrder>();
+  const endShownAt = new Map<TrackedOrder, number>();
+  const read = async (what: string, how: Limits, orders: readonly TrackedOrder[]) => {
+    const at = clock.now();
+    const outcome = (await send(what, how)) as { readonly kind?: string };
+    if (outcome.kind === 'confirmed') for (const order of orders) endShownAt.set(order, at);
+    return outcome;
+  };
   const watch = {
     read: (order: TrackedOrder, _step: string, _purpose: string, how: Limits) =>
-      send(`record of ${nameOf(order)}`, how),
+      read(`record of ${nameOf(order)}`, how, [order]),
     readTogether: (orders: readonly TrackedOrder[], _step: string, how: Limits) =>
-      send(`records of ${orders.map(nameOf).join(', ')}`, how),
+      read(`records of ${orders.map(nameOf).join(', ')}`, how, orders),
     check() {},
     hasShownWithin: (_ms: number, order: TrackedOrder) => shown.has(order),
+    hasShownEndSince: (ms: number, order: TrackedOrder) => (endShownAt.get(order) ?? 0) >= ms,
     lookFrom: (at: number) => at - START,
   };
   const made = new Completing(run, watch as never);
@@ -310,7 +318,7 @@ it('reads by themselves the newest alone of many ended orders that a page may hi
   expect(asked()).toEqual(['fills of BTC-USD since 0', ...newest]);
 });
 
-describe('orders that were cancelled short lately', () => {
+describe('orders that ended short', () => {
   const canceled = (terminalAt: number, filled = '4') =>
     make('BTC-USD', { size: '10', filled, recordFilled: filled, terminalAt }, 'canceled');
 
@@ -331,11 +339,35 @@ describe('orders that were cancelled short lately', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('are read at once where their end is older than the lag of a record, and not where it is older than that of fills', async () => {
-    const [old, older] = [canceled(START - 29_000), canceled(START - 33_000)];
+  it('are read at once where their end is older than the lag of a record', async () => {
+    const [old, older] = [canceled(START - 29_000), canceled(START - 93_000)];
     const { made, run, sent } = completing();
     await run(made.readUnseen([old, older], 's', new Cancellation()));
-    expect(sent.map(({ at, what }) => [at, what])).toEqual([[0, `record of ${nameOf(old)}`]]);
+    expect(sent.map(({ at, what }) => [at, what])).toEqual([[0, `records of ${nameOf(older)}, ${nameOf(old)}`]]);
+  });
+
+  it('are read where they were closed or rejected as well, and the newest alone of many whose fills are out', async () => {
+    const ended = (state: OrderState, at: number) =>
+      make('BTC-USD', { size: '10', filled: '4', recordFilled: '4', terminalAt: at }, state);
+    const before = Array.from({ length: 30 }, () => ended('rejected', START - 93_000));
+    const late = ended('closed', START);
+    const { made, run, sent } = completing();
+    await run(made.readUnseen([...before, late], 's', new Cancellation()));
+    expect(sent.map(({ at, what }) => [at, what])).toEqual([
+      [2500, `records of ${[...before.slice(-20), late].map(nameOf).join(', ')}`],
+    ]);
+  });
+
+  it('are asked for again at the next look where none was shown, but not at once where no answer came', async () => {
+    const late = canceled(START - 3000);
+    const { made, run, clock, sent } = completing(() => ({ kind: 'unresolved', message: 'no answer' }));
+    await run(made.readUnseen([late], 's', new Cancellation()));
+    const first = sent.length;
+    await run(made.readUnseen([late], 's', new Cancellation()));
+    expect([first, sent.length]).toEqual([4, 4]);
+    await run(new Promise<void>((done) => void clock.after(8000, done)));
+    await run(made.readUnseen([late], 's', new Cancellation()));
+    expect(sent).toHaveLength(8);
   });
 
   it('are not waited for by a step that is cancelled', async () => {

@@ -91,3 +91,54 @@ describe('a called runbook whose stop was cancelled by somebody', () => {
     expect(Date.parse(endedAt) - Date.parse(startedAt)).toBeLessThan(630_000);
   });
 });
+
+describe('the look at what a run leaves, where its fills were long in coming', () => {
+  const path = (points: readonly (readonly [number, string])[]) => ({
+    kind: 'points' as const,
+    stepMs: 500,
+    points: points.map(([afterMs, price]) => ({ afterMs, price })),
+  });
+
+  it('is repeated behind them: a stop may have been passed by meanwhile', async () => {
+    const steps = `on_error: [{close: {market: BTC-USD, feed: 60000, slip: 20%}}]
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}
+  - place: {type: stop_limit, market: BTC-USD, side: short, size: 0.1, trigger: 59000, price: 58500}
+  - wait: 10s
+`;
+    const loaded = loadedFrom({ file: 'gap.yaml', text: `runbook: gap\ndsl: 1\n${steps}` });
+    const market = {
+      ...CONFIG.markets?.['BTC-USD'],
+      path: path([
+        [0, '64000'],
+        [10_500, '59990'],
+        [15_000, '50000'],
+      ]),
+    };
+    const config = { markets: { 'BTC-USD': market }, fillLagMs: 30_000 } as SimulatorConfig;
+    const scene = { loaded, inputs: inputsFrom(loaded, {}), config, priceFeed: true as const };
+    const played = await perform(scene);
+    await replay(played, scene);
+    expect([played.report.outcome, played.report.error?.kind]).toEqual(['failed', 'unprotected_position']);
+  });
+
+  it('is repeated behind what a halted run did when it was resumed', async () => {
+    const steps = 'steps:\n  - place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}\n';
+    const loaded = loadedFrom({ file: 'halted.yaml', text: `runbook: halted\ndsl: 1\n${steps}` });
+    const config: SimulatorConfig = {
+      ...CONFIG,
+      surprises: { filledLagMs: 2000 },
+      fillLagMs: 12_000,
+      faults: [
+        { on: 'DELETE /orders', do: 'fill_first', fraction: '0.5' },
+        { on: 'POST /orders', do: 'lost_after' },
+        { on: 'GET /orders', do: 'status', status: 500, when: { untilMs: 1_000_000 } },
+      ],
+    };
+    const scene = { loaded, inputs: inputsFrom(loaded, {}), config, resumedAfterMs: [1_200_000] };
+    const { books, entries } = await perform(scene);
+    const left = entries.findLast(({ type }) => type === 'run.residual');
+    expect(books.orders.map(({ filled }) => filled)).toEqual(['0.05']);
+    expect(left?.data).toMatchObject({ ok: false, left: [{ side: 'long', size: '0.05' }] });
+  });
+});

@@ -74,8 +74,8 @@ export class Completing {
   private readonly pages = new Map<string, FillPage>();
   /** When the fills of an order that ended with less than it asked for were last read, epoch ms. */
   private readonly lookedAt = new WeakMap<TrackedOrder, number>();
-  /** Cancelled orders whose record was read when it shows what they filled. */
-  private readonly endsSeen = new WeakSet<TrackedOrder>();
+  /** When a last look at an order that ended short got no answer, epoch ms: not each look of an end waits for one that is away. */
+  private readonly unansweredAt = new WeakMap<TrackedOrder, number>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
@@ -134,8 +134,7 @@ export class Completing {
   }
 
   /**
-   * Reads those that rest and were not read just now, and those that were cancelled short lately: what filled, and which stop has
-   * triggered, since the last step looked is known afterwards. Gives them all, and those that work. A precaution: it waits for no tokens,
+   * Reads those that rest and were not read just now, and those that ended short: what filled, and which stop has triggered, since the last step looked is known afterwards. Gives them all, and those that work. A precaution: it waits for no tokens,
    * and a recording need not hold it.
    */
   async readUnseen(
@@ -155,20 +154,24 @@ export class Completing {
   }
 
   /**
-   * Waits until a record shows what filled of the orders that were cancelled short lately. Gives those that are to be read then: a
-   * position would else stay bare behind a run that ends well.
+   * Waits until a record shows what filled of the orders that ended short. Gives those of which none was read since: a position would
+   * else stay bare behind a run that ends well. Where their fills are out all the same, the newest alone.
    */
   private async waitForEnds(orders: readonly TrackedOrder[], cancel: Cancellation): Promise<readonly TrackedOrder[]> {
     const { clock, setup } = this.run;
-    const since = clock.now() - setup.fillsWindowMs;
-    const lately = orders.flatMap((order) => {
-      const shownAt = this.endsSeen.has(order) ? undefined : findEndShownAt(order.snapshot);
-      return shownAt === undefined || shownAt < since ? [] : [{ order, shownAt }];
-    });
-    if (lately.length === 0) return [];
-    await sleepUntil(clock, Math.max(clock.now(), ...lately.map(({ shownAt }) => shownAt)), cancel);
-    for (const { order } of lately) this.endsSeen.add(order);
-    return lately.map(({ order }) => order);
+    const now = clock.now();
+    const [lately, before]: [TrackedOrder[], TrackedOrder[]] = [[], []];
+    let until = now;
+    for (const order of orders) {
+      const shownAt = findEndShownAt(order.snapshot);
+      const askedAt = this.unansweredAt.get(order) ?? Number.NEGATIVE_INFINITY;
+      if (shownAt === undefined || this.watch.hasShownEndSince(shownAt, order)) continue;
+      if (now - askedAt < LAST_LOOK_WITHIN_MS) continue;
+      (shownAt < now - setup.fillsWindowMs ? before : lately).push(order);
+      until = Math.max(until, shownAt);
+    }
+    if (until > now) await sleepUntil(clock, until, cancel);
+    return [...before.slice(-MOST_HIDDEN), ...lately];
   }
 
   /** Reads the orders of each market until an answer comes. */
@@ -203,6 +206,8 @@ export class Completing {
       if (delay === undefined || clock.now() + delay > until) break;
       await sleepUntil(clock, clock.now() + delay, cancel);
     }
+    for (const order of [first, ...others])
+      if (isTerminal(order.snapshot.state)) this.unansweredAt.set(order, clock.now());
     for (const { intent } of [first, ...others])
       log.append('order.alarmed', { clientOrderId: intent.clientOrderId, alarm: 'UnseenAtEnd', detail: {} }, step);
   }

@@ -80,13 +80,12 @@ export function isClosedShort(order: OrderSnapshot, at: number): boolean {
 }
 
 /**
- * When a record shows what filled of an order that was cancelled with less than it asked for, epoch ms: the one that showed its end
- * may be older than that, and its fills may lag for longer. Undefined of any other.
+ * When a record shows what filled of an order that ended with less than it asked for, epoch ms: the one that showed its end may be older
+ * than that, and its fills may lag for longer. Undefined of any other.
  */
 export function findEndShownAt(order: OrderSnapshot): number | undefined {
   const { terminalAt } = order.context;
-  const isShort = order.state === 'canceled' && mayHaveMore(order);
-  return isShort && terminalAt !== undefined ? terminalAt + TIMINGS.readLagMs : undefined;
+  return terminalAt !== undefined && mayHaveMore(order) ? terminalAt + TIMINGS.readLagMs : undefined;
 }
 
 /**
@@ -94,10 +93,9 @@ export function findEndShownAt(order: OrderSnapshot): number | undefined {
  * may be older than that. Undefined of any other: where a part is known, it must not stay without a stop meanwhile.
  */
 export function findShownAt({ state, context }: OrderSnapshot): number | undefined {
-  const { terminalAt, filled, recordFilled, intent } = context;
+  const { filled, recordFilled, intent } = context;
   const isEmpty = isZeroDecimal(filled) && isZeroDecimal(recordFilled);
-  if (intent.timeInForce !== 'immediate_or_cancel' || !isEmpty) return undefined;
-  return terminalAt === undefined || !mayHaveMore({ state, context }) ? undefined : terminalAt + TIMINGS.readLagMs;
+  return intent.timeInForce === 'immediate_or_cancel' && isEmpty ? findEndShownAt({ state, context }) : undefined;
 }
 
 /**

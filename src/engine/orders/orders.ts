@@ -169,16 +169,12 @@ export class OrderManager {
   }
 
   /**
-   * Reads the fills of the orders in a market that ended short lately: the record that showed the end may be older than what
-   * filled. Gives those of which more has come to light.
+   * Reads the orders in a market that ended short, and their fills: the record that showed the end may be older than what filled. Gives
+   * those of which more has come to light.
    */
-  async readEndedLately(market: string, step: string, cancel: Cancellation): Promise<readonly OrderHandle[]> {
-    const { clock, log, setup } = this.run;
-    const since = clock.now() - setup.fillsWindowMs;
-    const lately = log.tracker
-      .orders()
-      .filter(({ intent, snapshot }) => intent.market === market && (snapshot.context.terminalAt ?? 0) >= since);
-    const ended = await this.completing.readEnded(lately, step, cancel);
+  async readEnded(market: string, step: string, cancel: Cancellation): Promise<readonly OrderHandle[]> {
+    const orders = this.run.log.tracker.orders().filter(({ intent }) => intent.market === market);
+    const ended = await this.completing.readEnded(orders, step, cancel);
     return ended.map((order) => this.handles.get(order));
   }
 

@@ -7,6 +7,7 @@ import { PassingMap } from '../../base/passing-map.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { FIRST_POLL_MS, POLL_MS } from '../../venue/order/polling.ts';
 import { makeLookupParams, makeMarketParams, makeReadParams, PAGE_ROWS } from '../../venue/order/requests.ts';
+import { isTerminal } from '../../venue/order/states.ts';
 import {
   type CallClass,
   type CallOutcome,
@@ -64,6 +65,8 @@ export class OrderWatch {
   private readonly polls = new Map<string, Poll>();
   /** When the reading was sent that last showed the order, epoch ms; of the orders that were shown within POLL_MS. */
   private readonly shownAt = new PassingMap<TrackedOrder, number>();
+  /** The same of orders that have ended, for as long as the run. */
+  private readonly endShownAt = new WeakMap<TrackedOrder, number>();
   /** Markets whose orders do not fit into one page. */
   private readonly crowded = new Set<string>();
   private timer: Timer | undefined;
@@ -293,11 +296,19 @@ export class OrderWatch {
     return at !== undefined && this.clock.now() - at <= ms;
   }
 
+  /** Whether a reading showed the order that was sent at `ms` (epoch) or later, and when it had ended. */
+  hasShownEndSince(ms: number, order: TrackedOrder): boolean {
+    return (this.endShownAt.get(order) ?? Number.NEGATIVE_INFINITY) >= ms;
+  }
+
   private noteShown(orders: readonly TrackedOrder[], outcome: CallOutcome<'GET /orders'>): void {
     if (outcome.kind !== 'confirmed') return;
     const at = outcome.sentAt ?? outcome.settledAt;
-    for (const order of orders)
-      if (outcome.result.some((record) => isRecordOf(record, order))) this.shownAt.set(order, at);
+    for (const order of orders) {
+      if (!outcome.result.some((record) => isRecordOf(record, order))) continue;
+      this.shownAt.set(order, at);
+      if (isTerminal(order.snapshot.state)) this.endShownAt.set(order, at);
+    }
     const since = this.clock.now() - POLL_MS;
     for (const [order, shownAt] of [...this.shownAt]) if (shownAt < since) this.shownAt.delete(order);
   }

@@ -26,13 +26,16 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
   const place = { staticPath: '', path: `${path}/` };
   const frame = new Frame(globals, place, undefined, isHandler ? { isLastWord } : undefined);
   const lease = await run.heartbeat.enter(frame, run.wall.now(), path);
+  const hold = async () => {
+    if (callee.leaves.position !== 'open')
+      await readUnseen(run, path, { prefix: `${path}/`, cancel: execution.cancel });
+    requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
+  };
   const walk = async () => {
     try {
       await execution.block(callee.steps, frame);
       // A stop that has ended meanwhile is seen now, while its `on_error` can still close: the end of the run may be hours away.
-      if (callee.leaves.position !== 'open')
-        await readUnseen(run, path, { prefix: `${path}/`, cancel: execution.cancel });
-      requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
+      await hold();
     } catch (error) {
       // In the time of the call: where that is over it does not begin. Beside a branch that has won, a `close` would close its position.
       if (error instanceof StepFailure || error instanceof InternalFailure)
@@ -51,7 +54,11 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
     return execution.walker.cleanUp(callee.finally, frame.handler(), scope);
   };
   await runEach(
-    () => runEach(walk, cleanUp),
+    async () => {
+      await runEach(walk, cleanUp);
+      // What its `finally` did counts too.
+      if (callee.finally.length > 0) await hold();
+    },
     () => lease.leave(),
   );
   const scope = new StepScope(frame, run.wall.now());

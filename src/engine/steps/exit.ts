@@ -17,7 +17,7 @@ import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
-import { mayHaveMore } from '../orders/completion.ts';
+import { findEndShownAt, mayHaveMore } from '../orders/completion.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { OrderRequestContext, Terms } from '../orders/parts.ts';
 import { createSignal, sleepUntil } from '../waiting.ts';
@@ -234,7 +234,9 @@ export class MarketExit {
       const goesOn = of.kept.exits < MOST_EXITS && this.covers < MOST_COVERS;
       // Also the last one: the stops are not put back beside it.
       if (!isFirst && (goesOn || this.limited !== undefined)) {
-        await sleepUntil(clock, clock.now() + pauseMs, scope);
+        // What the one before filled, a record may not show before that: it would be sold twice.
+        const shownAt = closing().map(({ own }) => (own === undefined ? undefined : findEndShownAt(own.snapshot)) ?? 0);
+        await sleepUntil(clock, Math.max(clock.now() + pauseMs, ...shownAt), scope);
         await this.findLimited();
       }
       if (!goesOn) break;
