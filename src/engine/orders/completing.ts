@@ -134,8 +134,9 @@ export class Completing {
   }
 
   /**
-   * Reads those that rest and were not read just now, and those that ended short: what filled, and which stop has triggered, since the last step looked is known afterwards. Gives them all, and those that work. A precaution: it waits for no tokens,
-   * and a recording need not hold it.
+   * Reads those that rest and were not read just now, and those that ended short: what filled, and which stop has triggered, since the
+   * last step looked is known afterwards. Gives them all, and those that work. A precaution: it waits for no tokens, and a recording need
+   * not hold it.
    */
   async readUnseen(
     orders: readonly TrackedOrder[],
