@@ -27,16 +27,25 @@ function* findOrders(value: unknown): Iterable<HandedOut> {
   else for (const each of Object.values(value)) yield* findOrders(each);
 }
 
-/** The fills that a run has read, by the venue's order id and their own, filled in as its entries are walked. */
+/**
+ * The fills that a run has read, by the venue's order id and their own, filled in as its entries are walked. Those of an order whose id it
+ * did not know yet are not its own for it: they are read again.
+ */
 class ReadFills {
   private readonly endpoints = new Map<string, string>();
+  private readonly ids = new Set<string>();
   private readonly fills = new Map<string, Map<string, FillRecord>>();
 
   apply(entry: Entry): void {
     if (entry.type === 'call.intended') this.endpoints.set(entry.data.call, entry.data.endpoint);
     if (entry.type !== 'call.settled' || entry.data.kind !== 'confirmed') return;
-    if (this.endpoints.get(entry.data.call)?.startsWith('GET /fills') !== true) return;
-    for (const fill of entry.data.result as unknown as readonly FillRecord[]) {
+    const rows = entry.data.result as unknown as readonly { readonly id: string }[];
+    if (this.endpoints.get(entry.data.call)?.startsWith('GET /fills') !== true) {
+      if (Array.isArray(rows)) for (const { id } of rows) this.ids.add(id);
+      return;
+    }
+    for (const fill of rows as readonly FillRecord[]) {
+      if (!this.ids.has(fill.order_id)) continue;
       const known = this.fills.get(fill.order_id) ?? new Map<string, FillRecord>();
       this.fills.set(fill.order_id, known.set(fill.id, fill));
     }

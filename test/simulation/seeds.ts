@@ -153,6 +153,10 @@ export const KEPT_SEEDS = [
     seed: 1_836_009_994,
     was: 'a kill ended the run while a step read the fills of its one order, whose other order was proven absent',
   },
+  {
+    seed: 1_840_021_058,
+    was: 'a page of fills had that of an order whose id was not known yet, and the order was handed out without it',
+  },
   { seed: 1_836_811_311, was: 'an order had its tokens in the instant in which the refusal of another was read' },
   { seed: 1_836_658_314, was: 'a cancel waited for the tokens that the sessions of four processes had taken' },
 ] as const satisfies readonly { readonly seed: number; readonly was: string }[];
