@@ -5,11 +5,13 @@ import { decimal } from '../../src/base/decimal.ts';
 import {
   type CompletionProgress,
   decideCompletion,
+  findEndShownAt,
   findMissing,
   findShownAt,
+  mayHaveMore,
   noteReading,
 } from '../../src/engine/orders/completion.ts';
-import type { OrderEvent, OrderSnapshot } from '../../src/venue/order/context.ts';
+import type { OrderContext, OrderEvent, OrderSnapshot } from '../../src/venue/order/context.ts';
 import { createOrder } from '../../src/venue/order/context.ts';
 import { stepOrder } from '../../src/venue/order/life.ts';
 import { countCompletions } from '../../src/venue/order/polling.ts';
@@ -198,6 +200,18 @@ describe('the readings of an order that lacks something', () => {
     });
   });
 
+  it('are none in the step of one that rested and was cancelled with nothing filled: each round of a loop would wait', () => {
+    const rested = fold(opened(), {
+      type: 'P_CANCELED',
+      at: T0 + 10_000,
+      sentAt: T0 + 10_000,
+      record: record('canceled'),
+    });
+    const begun: CompletionProgress = { since: T0 + 10_000, windowMs: 60_000, reads: 0 };
+    expect(decideCompletion(rested, begun, T0 + 10_000)).toEqual({ kind: 'done' });
+    expect([findShownAt(rested), findEndShownAt(rested)]).toEqual([undefined, T0 + 12_500]);
+  });
+
   it('are of the record where an end is shown that may be an instant of an amend', () => {
     const amended = fold(opened(), { type: 'AMEND', at: T0, price: '101' }, { type: 'AMEND_ACK', at: T0 });
     const applied: OrderEvent = { type: 'P_OPEN', at: T0, sentAt: T0, record: record('open', { price: '101' }) };
@@ -243,5 +257,39 @@ describe('the readings of an order that lacks something', () => {
     };
     expect(complete(world).reads.map(([at]) => at - T0)).toEqual([0, 1000, 3000, 7000, 12_000, 17_000, 20_000]);
     expect(complete({ ...world, windowMs: 0 }).reads).toHaveLength(1);
+  });
+});
+
+describe('what may have filled of an order that ended, and its record does not show', () => {
+  const ended = (type: 'limit' | 'stop_loss', state: OrderSnapshot['state'], context: Partial<OrderContext>) => {
+    const { context: whole } = createOrder(terms({ type, size: type === 'limit' ? '10' : '1' }), T0);
+    return { state, context: { ...whole, venueId: ID, terminalAt: T0, ...context } };
+  };
+  const shown = (size: string) => ({
+    triggered: true as const,
+    lastRecord: record('canceled', { initial_size: size }),
+  });
+
+  it.each<[string, OrderSnapshot, boolean]>([
+    ['all of one that shows nothing', ended('limit', 'canceled', {}), true],
+    ['the rest of a part', ended('limit', 'rejected', { filled: '4', recordFilled: '4' }), true],
+    ['nothing of a whole', ended('limit', 'closed', { filled: '10', recordFilled: '10' }), false],
+    ['nothing of one that still works', ended('limit', 'open', {}), false],
+    ['nothing of one that the venue never had', ended('limit', 'canceled', { venueId: undefined }), false],
+    ['all of a stop that was not seen to trigger', ended('stop_loss', 'canceled', {}), true],
+    ['nothing of such a one of which a part filled', ended('stop_loss', 'canceled', { filled: '4' }), false],
+    [
+      'the rest of a stop that triggered for a size',
+      ended('stop_loss', 'canceled', { ...shown('10'), filled: '4' }),
+      true,
+    ],
+    [
+      'nothing of a stop whose size is a fraction still',
+      ended('stop_loss', 'canceled', { ...shown('1'), filled: '4' }),
+      false,
+    ],
+  ])('is %s', (_, order, expected) => {
+    expect(mayHaveMore(order)).toBe(expected);
+    expect(findEndShownAt(order)).toBe(expected ? T0 + 2500 : undefined);
   });
 });
