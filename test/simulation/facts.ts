@@ -166,15 +166,18 @@ export class Facts {
 
   /**
    * Whether a run ended when its order had, and before anything at the venue had to show what that filled last: neither the record, which
-   * shows its end first there, nor the fills. Only the ledger of the account finds it.
+   * shows its end first there, nor the fills. Only the ledger of the account finds it. A record may be as old as the contract allows: then
+   * a run that did not see the order has to say so, and one that a kill or a halt ended looks no more.
    */
-  wasShownLate({ terminal, history }: BookedOrder, run: RunTold): boolean {
+  wasShownLate({ terminal, history, client_order_id: id }: BookedOrder, run: RunTold): boolean {
     const { fillLagMs = 0, readLagMs = 0, surprises: { filledLagMs = 0 } = {} } = this.happened.scenario.venue;
     const last = history.at(-1);
     const filledAt = history.find((state) => state.total_filled_size === last?.total_filled_size)?.at ?? 0;
     const endedAt = this.endOf(run);
     if (filledLagMs === 0 || !terminal || last === undefined || endedAt === undefined || last.at > endedAt)
       return false;
+    const isWithin = readLagMs + filledLagMs <= TIMINGS.readLagMs;
+    if (isWithin && run.result?.outcome !== 'halted' && !run.entries.some((entry) => isUnseen(entry, id))) return false;
     return filledAt + Math.min(fillLagMs, readLagMs + filledLagMs) >= endedAt;
   }
 
@@ -414,4 +417,8 @@ function isTroubled({ at, repliedAt, reply }: Sent): boolean {
   } catch {
     return true;
   }
+}
+
+function isUnseen({ type, data }: Entry, clientOrderId: string): boolean {
+  return type === 'order.alarmed' && data.alarm === 'UnseenAtEnd' && data.clientOrderId === clientOrderId;
 }

@@ -8,6 +8,7 @@ import type { LedgerParts } from '../../src/gateway/limits/ledger-rows.ts';
 import type { FaultKind, FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { SimulatorConfig } from '../../src/gateway/simulator/simulator.ts';
 import type { ApprovedBounds } from '../../src/journal/entry.ts';
+import { TIMINGS } from '../../src/venue/order/context.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { type Crowd, crowdOf } from './crowd.ts';
 import type { DrawnName } from './drawn-world.ts';
@@ -267,8 +268,8 @@ export function makeScenario(seed: number, shape: Shape): Scenario {
     seed,
     startMs: START_MS,
     shape,
-    venue: withAmends(
-      withLags(venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }), new Draws(seed, 'lags')),
+    venue: withLateSizes(
+      withAmends(withLags(venueOf(draws, { faults, visibilityMs, tokens, tight, jwt }), new Draws(seed, 'lags')), seed),
       seed,
     ),
     profile: profileOf(windowMs, tokens, jwt),
@@ -412,6 +413,14 @@ function withLags(venue: SimulatorConfig, draws: Draws): SimulatorConfig {
   const fillLagMs = draws.chance(0.15) ? draws.of([5000, 20_000, 58_000]) : (venue.fillLagMs ?? 0);
   const immediateOpenMs = draws.chance(0.2) ? draws.of([300, 2500, 8000]) : 0;
   return { ...venue, fillLagMs, surprises: { ...venue.surprises, immediateOpenMs } };
+}
+
+/** In some worlds a record shows an end before what filled, as late as the contract allows a record to be. */
+function withLateSizes(venue: SimulatorConfig, seed: number): SimulatorConfig {
+  const draws = new Draws(seed, 'late sizes');
+  if (!draws.chance(0.12)) return venue;
+  const most = TIMINGS.readLagMs - (venue.readLagMs ?? 0);
+  return { ...venue, surprises: { ...venue.surprises, filledLagMs: Math.floor(most * draws.of([0.2, 0.6, 1])) } };
 }
 
 /** In some worlds an amend leaves the size that a record began with as it was. The stream is one by which no recorded seed changes. */
