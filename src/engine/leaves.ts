@@ -8,7 +8,9 @@ import type { CheckedRunbook } from '../runbook/checked.ts';
 import { describeBeyond, findBeyond, findLeft, hidesTrigger, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
 import { Cancellation, StepFailure } from './interruption.ts';
+import type { LookRequest } from './orders/completing.ts';
 import { listWorkingOrders } from './orders/parts.ts';
+import { sleepUntil } from './waiting.ts';
 
 /** A runbook under execution, and the orders that count as its own: those of steps whose path begins with `prefix`. */
 interface Held {
@@ -16,25 +18,55 @@ interface Held {
   readonly prefix: string;
 }
 
+/** How a run looks at what it leaves. */
+interface Look extends Partial<LookRequest> {
+  /** Of a called runbook its own orders alone, because what other branches know of theirs must not change meanwhile. */
+  readonly prefix?: string;
+}
+
+/** Pause between looks, ms. */
+const LOOK_EVERY_MS = 8000;
+
 /**
- * Reads what shows what the run has opened and which stops still cover it: the orders that rest, the fills of those that ended short,
- * and the price of the market where records hide a trigger. `prefix`: of a called runbook its own orders alone, because what other
- * branches know of theirs must not change meanwhile; it ends with the scope of the call.
+ * Reads what shows what the run has opened and which stops still cover it: the orders that rest, those that ended short and their
+ * fills, and the price of the market where records hide a trigger. It ends with the scope of a call.
  */
 export async function readUnseen(
   run: RunContext,
-  step: string,
-  { prefix, cancel }: { readonly prefix: string; readonly cancel: Cancellation } = {
-    prefix: '',
-    cancel: new Cancellation(),
-  },
-): Promise<void> {
+  { prefix = '', step = 'settle', cancel = new Cancellation(), patienceMs = 0 }: Look,
+): Promise<readonly TrackedOrder[]> {
   const { orderManager, feeds, positions } = run;
   const isHeld = (order: TrackedOrder) => order.step.startsWith(prefix);
-  await orderManager.readUnseen(step, isHeld, cancel);
+  const unseen = await orderManager.readUnseen(isHeld, { step, cancel, patienceMs });
   const hiding = orderManager.listWorking().filter((order) => isHeld(order) && hidesTrigger(order));
   for (const market of new Set(hiding.map(({ intent }) => intent.market)))
     if (!positions.getHeld(market).isZero()) await feeds.readMarketPrice(market, step);
+  return unseen;
+}
+
+/**
+ * The same of a run that would end well, which repeats it as long as fills may lag: an end that no answer has shown proves nothing. Throws
+ * StepFailure `unprotected_position` where none comes, unless it may leave anything.
+ */
+export async function readAllUnseen(
+  run: RunContext,
+  { leaves }: Pick<CheckedRunbook, 'leaves'>,
+  { step = 'settle', cancel = new Cancellation(), ...look }: Look,
+): Promise<void> {
+  const { clock, setup } = run;
+  const until = clock.now() + (leaves.position === 'open' ? 0 : setup.fillsWindowMs);
+  for (;;) {
+    const patienceMs = Math.max(0, until - clock.now());
+    const [unseen] = await readUnseen(run, { ...look, step, cancel, patienceMs });
+    if (unseen === undefined || leaves.position === 'open') return;
+    if (clock.now() >= until)
+      throw new StepFailure(
+        'unprotected_position',
+        `no answer shows what filled of order ${unseen.intent.clientOrderId}, so it is not known what is left; look at the position at the venue`,
+        step === 'settle' ? '' : step,
+      );
+    await sleepUntil(clock, Math.min(until, clock.now() + LOOK_EVERY_MS), cancel);
+  }
 }
 
 /**

@@ -14,7 +14,7 @@ import { Heartbeat } from './deadman/heartbeat.ts';
 import { FeedCache } from './feeds.ts';
 import { startGlobals } from './globals.ts';
 import { Cancellation, Halt, InternalFailure, runEach, StepFailure, Stop, toInterruption } from './interruption.ts';
-import { judgeEnd, readUnseen, requireKept } from './leaves.ts';
+import { judgeEnd, readAllUnseen, readUnseen, requireKept } from './leaves.ts';
 import { type RunEvent, startRunActor } from './machines.ts';
 import { OrderManager } from './orders/orders.ts';
 import type { OperatorCommand, RunPorts, RunSetup } from './ports.ts';
@@ -225,7 +225,7 @@ class Execution {
     const { runbook, fillsWindowMs } = this.context.setup;
     const held = await this.attempt(async () => {
       await this.context.orderManager.lookUpLimited('settle', fillsWindowMs);
-      await readUnseen(this.context, 'settle');
+      await readAllUnseen(this.context, runbook, {});
       requireKept(this.context, { runbook, prefix: '' }, '');
     });
     if (!('error' in held)) return ending;
@@ -245,13 +245,13 @@ class Execution {
     this.move('RESUMED');
     const part = await this.attempt(async () => {
       // What rested may have filled while no process was there.
-      await readUnseen(this.context, 'settle');
+      await readUnseen(this.context, {});
       await orderManager.settleDoubts('settle');
       await runEach(
         () => this.undo(this.context.undos, true),
         () => orderManager.finishUndo(),
       );
-      await readUnseen(this.context, 'settle');
+      await readUnseen(this.context, {});
       await this.exitSwitch(false);
     });
     const failed = part.kind === 'failed' || part.kind === 'halted' ? part.error : undefined;
@@ -336,7 +336,7 @@ class Execution {
           () => orderManager.lookUpLimited('settle', fillsWindowMs),
           () => orderManager.lookForLate('settle', fillsWindowMs),
           () => orderManager.settle('settle', new Cancellation(), state === 'finalizingFailed'),
-          () => this.lookAtEnd(state === 'finalizingHalted'),
+          () => this.lookAtEnd(state),
           async () => state !== 'finalizingHalted' && orderManager.requireKnown('settle'),
         );
         return;
@@ -351,17 +351,19 @@ class Execution {
    * Reads what the run has at the venue, and its fills until they are the venue's. Where those took long, once more what it has: a stop may
    * have ended meanwhile.
    */
-  private async lookAtEnd(hasHalted: boolean): Promise<void> {
-    const { clock } = this.context;
+  private async lookAtEnd(state: string): Promise<void> {
+    const { clock, setup } = this.context;
+    const endsWell = state === 'finalizing' || state === 'finalizingStopped';
+    const look = async () => {
+      if (endsWell) await readAllUnseen(this.context, setup.runbook, {});
+      else await readUnseen(this.context, {});
+    };
     let since = clock.now();
-    await runEach(
-      () => readUnseen(this.context, 'settle'),
-      () => {
-        since = clock.now();
-        return this.reconcileFills(hasHalted);
-      },
-    );
-    if (clock.now() - since > POLL_MS) await readUnseen(this.context, 'settle');
+    await runEach(look, () => {
+      since = clock.now();
+      return this.reconcileFills(state === 'finalizingHalted');
+    });
+    if (clock.now() - since > POLL_MS) await look();
   }
 
   /** The run's fills are the venue's before it ends. A run that halts reads once: its venue may not answer at all. */

@@ -91,6 +91,7 @@ function completing(
     check() {},
     hasShownWithin: (_ms: number, order: TrackedOrder) => shown.has(order),
     hasShownEndSince: (ms: number, order: TrackedOrder) => (endShownAt.get(order) ?? 0) >= ms,
+    hasShownSince: (ms: number, order: TrackedOrder) => (endShownAt.get(order) ?? 0) >= ms,
     lookFrom: (at: number) => at - START,
   };
   const made = new Completing(run, watch as never);
@@ -318,6 +319,8 @@ it('reads by themselves the newest alone of many ended orders that a page may hi
   expect(asked()).toEqual(['fills of BTC-USD since 0', ...newest]);
 });
 
+const LOOK = { step: 's', cancel: new Cancellation(), patienceMs: 0 };
+
 describe('orders that ended short', () => {
   const canceled = (terminalAt: number, filled = '4') =>
     make('BTC-USD', { size: '10', filled, recordFilled: filled, terminalAt }, 'canceled');
@@ -326,12 +329,12 @@ describe('orders that ended short', () => {
     const [late, later, part] = [canceled(START - 1000), canceled(START - 200, '0'), isWhole()];
     const { made, run, sent } = completing();
     const look = async () => {
-      await made.readUnseen([late, later, part], 's', new Cancellation());
+      await made.readUnseen([late, later, part], LOOK);
       await made.readEnded([late, later, part], 's', new Cancellation());
     };
     await run(look());
     expect(sent.map(({ at, what }) => [at, what])).toEqual([
-      [2300, `records of ${nameOf(late)}, ${nameOf(later)}`],
+      [2300, `records of ${nameOf(later)}, ${nameOf(late)}`],
       [2320, `fills of ${nameOf(late)}`],
       [2340, `fills of ${nameOf(later)}`],
     ]);
@@ -342,8 +345,8 @@ describe('orders that ended short', () => {
   it('are read at once where their end is older than the lag of a record', async () => {
     const [old, older] = [canceled(START - 29_000), canceled(START - 93_000)];
     const { made, run, sent } = completing();
-    await run(made.readUnseen([old, older], 's', new Cancellation()));
-    expect(sent.map(({ at, what }) => [at, what])).toEqual([[0, `records of ${nameOf(older)}, ${nameOf(old)}`]]);
+    await run(made.readUnseen([old, older], LOOK));
+    expect(sent.map(({ at, what }) => [at, what])).toEqual([[0, `records of ${nameOf(old)}, ${nameOf(older)}`]]);
   });
 
   it('are read where they were closed or rejected as well, and the newest alone of many whose fills are out', async () => {
@@ -352,21 +355,21 @@ describe('orders that ended short', () => {
     const before = Array.from({ length: 30 }, () => ended('rejected', START - 93_000));
     const late = ended('closed', START);
     const { made, run, sent } = completing();
-    await run(made.readUnseen([...before, late], 's', new Cancellation()));
+    await run(made.readUnseen([...before, late], LOOK));
     expect(sent.map(({ at, what }) => [at, what])).toEqual([
-      [2500, `records of ${[...before.slice(-20), late].map(nameOf).join(', ')}`],
+      [2500, `records of ${[...before.slice(-20), late].toReversed().map(nameOf).join(', ')}`],
     ]);
   });
 
   it('are asked for again at the next look where none was shown, but not at once where no answer came', async () => {
     const late = canceled(START - 3000);
     const { made, run, clock, sent } = completing(() => ({ kind: 'unresolved', message: 'no answer' }));
-    await run(made.readUnseen([late], 's', new Cancellation()));
+    await run(made.readUnseen([late], LOOK));
     const first = sent.length;
-    await run(made.readUnseen([late], 's', new Cancellation()));
+    await run(made.readUnseen([late], LOOK));
     expect([first, sent.length]).toEqual([4, 4]);
     await run(new Promise<void>((done) => void clock.after(8000, done)));
-    await run(made.readUnseen([late], 's', new Cancellation()));
+    await run(made.readUnseen([late], LOOK));
     expect(sent).toHaveLength(8);
   });
 
@@ -385,7 +388,7 @@ describe('what rests when a step looks', () => {
     const [a, b, c, just] = [open('BTC-USD'), open('ETH-USD'), open('ETH-USD'), open('ETH-USD')] as const;
     const { made, run, sent, shown } = completing();
     shown.add(just);
-    await run(made.readUnseen([a, b, c, just, isWhole()], 's', new Cancellation()));
+    await run(made.readUnseen([a, b, c, just, isWhole()], LOOK));
     expect(sent.map(({ what }) => what)).toEqual([`record of ${nameOf(a)}`, `records of ${nameOf(b)}, ${nameOf(c)}`]);
     // It waits for no tokens.
     expect(sent.map(({ at, limits }) => [at, limits])).toMatchObject([
@@ -397,15 +400,13 @@ describe('what rests when a step looks', () => {
   it('is read again for no more than eight seconds in however many markets, and once in each', async () => {
     const { made, run, sent, entries } = completing(() => ({ kind: 'unresolved', message: 'no answer' }));
     const orders = Array.from({ length: 9 }, (_, index) => make(`M${index}-USD`, {}, 'open'));
-    await run(made.readUnseen(orders, 's', new Cancellation()));
+    await run(made.readUnseen(orders, LOOK));
     expect([new Set(sent.map(({ what }) => what)).size, entries.length]).toEqual([9, 9]);
     expect(sent.at(-1)?.at).toBeLessThan(8_500);
   });
 
   it('halts the run where nothing can be recorded any more', async () => {
     const { made, run } = completing(() => ({ kind: 'denied', code: 'JOURNAL', message: 'the disk is full' }));
-    expect(await run(failureOf(made.readUnseen([make('BTC-USD', {}, 'open')], 's', new Cancellation())))).toMatchObject(
-      { name: 'Halt' },
-    );
+    expect(await run(failureOf(made.readUnseen([make('BTC-USD', {}, 'open')], LOOK)))).toMatchObject({ name: 'Halt' });
   });
 });

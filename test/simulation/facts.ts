@@ -176,8 +176,8 @@ export class Facts {
     const endedAt = this.endOf(run);
     if (filledLagMs === 0 || !terminal || last === undefined || endedAt === undefined || last.at > endedAt)
       return false;
-    const isWithin = readLagMs + filledLagMs <= TIMINGS.readLagMs;
-    if (isWithin && run.result?.outcome !== 'halted' && !run.entries.some((entry) => isUnseen(entry, id))) return false;
+    if (run.entries.some((entry) => isUnseen(entry, id))) return true;
+    if (readLagMs + filledLagMs <= TIMINGS.readLagMs && run.result?.outcome !== 'halted') return false;
     return filledAt + Math.min(fillLagMs, readLagMs + filledLagMs) >= endedAt;
   }
 

@@ -415,12 +415,22 @@ function withLags(venue: SimulatorConfig, draws: Draws): SimulatorConfig {
   return { ...venue, fillLagMs, surprises: { ...venue.surprises, immediateOpenMs } };
 }
 
-/** In some worlds a record shows an end before what filled, as late as the contract allows a record to be. */
+/**
+ * In some worlds a record shows an end before what filled, as late as the contract allows a record to be, and fills are late too; and
+ * an order fills in part as it is cancelled.
+ */
 function withLateSizes(venue: SimulatorConfig, seed: number): SimulatorConfig {
   const draws = new Draws(seed, 'late sizes');
   if (!draws.chance(0.12)) return venue;
   const most = TIMINGS.readLagMs - (venue.readLagMs ?? 0);
-  return { ...venue, surprises: { ...venue.surprises, filledLagMs: Math.floor(most * draws.of([0.2, 0.6, 1])) } };
+  const filledLagMs = Math.floor(most * draws.of([0.2, 0.6, 1]));
+  const fillFirst: FaultRule = { on: 'DELETE /orders', do: 'fill_first', fraction: '0.5', when: { probability: 0.5 } };
+  return {
+    ...venue,
+    fillLagMs: draws.of([5000, 20_000]),
+    faults: [...(venue.faults ?? []), fillFirst],
+    surprises: { ...venue.surprises, filledLagMs },
+  };
 }
 
 /** In some worlds an amend leaves the size that a record began with as it was. The stream is one by which no recorded seed changes. */

@@ -14,7 +14,7 @@ import { type Cancellation, Halt } from '../interruption.ts';
 import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
-import { Completing, type CompletingRequest } from './completing.ts';
+import { Completing, type CompletingRequest, type LookRequest } from './completing.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
 import {
@@ -160,12 +160,21 @@ export class OrderManager {
     return this.listWorking().some(({ snapshot }) => snapshot.state === 'canceling');
   }
 
-  /** Reads what orders of the run that `chosen` picks may have filled that nothing has shown, before it is judged what they leave. */
-  async readUnseen(step: string, chosen: (order: TrackedOrder) => boolean, cancel: Cancellation): Promise<void> {
+  /**
+   * Reads what orders of the run that `chosen` picks may have filled that nothing has shown, before it is judged what they leave. Gives
+   * those that ended short, and of which no answer shows what filled.
+   */
+  async readUnseen(chosen: (order: TrackedOrder) => boolean, request: LookRequest): Promise<readonly TrackedOrder[]> {
     const orders = this.run.log.tracker.orders().filter(chosen);
-    const seen = await this.completing.readUnseen(orders, step, cancel);
-    const ended = await this.completing.readEnded(orders, step, cancel);
-    for (const order of [...seen, ...ended]) this.handles.get(order).touch();
+    const { looked, unseen } = await this.completing.readUnseen(orders, request);
+    const ended = await this.completing.readEnded(orders, request.step, request.cancel);
+    for (const order of [...looked, ...ended]) this.handles.get(order).touch();
+    return unseen;
+  }
+
+  /** Reads what the orders of the run that `chosen` picks have filled, where they ended short, before an exit sends its first order. */
+  async readBeforeExit(chosen: (order: TrackedOrder) => boolean, step: string, cancel: Cancellation): Promise<void> {
+    await this.completing.readBeforeExit(this.run.log.tracker.orders().filter(chosen), step, cancel);
   }
 
   /**

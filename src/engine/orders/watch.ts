@@ -296,6 +296,11 @@ export class OrderWatch {
     return at !== undefined && this.clock.now() - at <= ms;
   }
 
+  /** Whether a reading showed the order that was sent at `ms` (epoch) or later. */
+  hasShownSince(ms: number, order: TrackedOrder): boolean {
+    return (this.shownAt.get(order) ?? Number.NEGATIVE_INFINITY) >= ms || this.hasShownEndSince(ms, order);
+  }
+
   /** Whether a reading showed the order that was sent at `ms` (epoch) or later, and when it had ended. */
   hasShownEndSince(ms: number, order: TrackedOrder): boolean {
     return (this.endShownAt.get(order) ?? Number.NEGATIVE_INFINITY) >= ms;

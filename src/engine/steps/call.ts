@@ -6,7 +6,7 @@ import type { StepOf } from '../../runbook/checked.ts';
 import type { Value } from '../../runbook/values.ts';
 import { startGlobals } from '../globals.ts';
 import { Cancellation, InternalFailure, runEach, StepFailure } from '../interruption.ts';
-import { readUnseen, requireKept } from '../leaves.ts';
+import { readAllUnseen, requireKept } from '../leaves.ts';
 import { Frame, StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 
@@ -27,9 +27,10 @@ export async function callRunbook(execution: StepExecution<StepOf<'call'>>): Pro
   const frame = new Frame(globals, place, undefined, isHandler ? { isLastWord } : undefined);
   const lease = await run.heartbeat.enter(frame, run.wall.now(), path);
   const hold = async () => {
+    const prefix = `${path}/`;
     if (callee.leaves.position !== 'open')
-      await readUnseen(run, path, { prefix: `${path}/`, cancel: execution.cancel });
-    requireKept(run, { runbook: callee, prefix: `${path}/` }, path);
+      await readAllUnseen(run, callee, { prefix, step: path, cancel: execution.cancel });
+    requireKept(run, { runbook: callee, prefix }, path);
   };
   const walk = async () => {
     try {

@@ -11,10 +11,11 @@ import { findFeedMarket, listFeeds } from '../../runbook/feed-reads.ts';
 import { countPutBack, MOST_EXITS, MOST_PUT_BACK, PUT_BACK_TRIES } from '../../runbook/steps/exit.ts';
 import { HOLD_EVERY_MS } from '../../runbook/steps/manage.ts';
 import type { Scope } from '../../runbook/values.ts';
-import { isPositionStop, showsPrice, TIMINGS } from '../../venue/order/context.ts';
+import { isPositionStop, type OrderContext, showsPrice, TIMINGS } from '../../venue/order/context.ts';
 import { isFilledUnseen } from '../../venue/order/guards.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT } from '../../venue/port.ts';
+import { isStop } from '../../venue/position/residual.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
 import { findEndShownAt, mayHaveMore } from '../orders/completion.ts';
@@ -198,6 +199,8 @@ export class MarketExit {
     await ensureBand(execution, of.market, EXIT_READING);
     await this.claimRefused(execution.cancel);
     const unended = await this.cancelOthers();
+    // While the stops still work.
+    await this.readBeforeFirst(execution.cancel, () => true);
     execution.cancel.check();
     const failure = await this.sendAll();
     if (failure !== undefined) throw failure;
@@ -221,6 +224,20 @@ export class MarketExit {
     if (adding.status === 'fulfilled') return undefined;
     if (isKnown(adding.reason)) return adding.reason;
     throw adding.reason;
+  }
+
+  /** What an order of the closing side has filled that ended short would be sold twice. */
+  private readBeforeFirst(
+    cancel: Cancellation,
+    mayHaveFilled: (context: OrderContext, intent: OrderTerms) => boolean,
+  ): Promise<void> {
+    const { of, execution } = this;
+    return execution.run.orderManager.readBeforeExit(
+      ({ intent, snapshot }) =>
+        intent.market === of.market && intent.side === of.side && mayHaveFilled(snapshot.context, intent),
+      execution.path,
+      cancel,
+    );
   }
 
   /** Cancels the stops and sends market orders until nothing is left. Gives why something is, where no further one is sent. */
@@ -247,6 +264,8 @@ export class MarketExit {
       else if (this.computeLeft().gt(0)) await execution.run.orderManager.readShort(closing(), execution.path, scope);
       const price = await of.readPrice();
       await endOrders(execution, closing(), { cancel: scope, exit: this.consent });
+      // A stop that had not triggered has filled nothing, and the position is bare meanwhile.
+      if (isFirst) await this.readBeforeFirst(scope, ({ triggered }, { type }) => triggered === true || !isStop(type));
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
       if (!isFirst) await this.ensureAllowed(scope, price);
