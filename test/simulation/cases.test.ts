@@ -23,7 +23,7 @@ describe('a process that dies while `manage` holds a position', () => {
   it.each([
     [1_004_595, 'when the tighter stop was sent', ['POST /orders', 'stop_loss']],
     [1_003_846, 'when the old stop was being cancelled', ['DELETE /orders', undefined]],
-    [1_006_822, 'when the market exit was sent', ['POST /orders', 'market']],
+    [1_011_498, 'when the market exit was sent', ['POST /orders', 'market']],
   ] as const)('%i: %s, is followed by one that knows its orders', async (seed, _when, last) => {
     const happened = await simulate(seed);
     const breaches = await breachesOf(happened);
