@@ -5,24 +5,16 @@
 import { formatSpan } from '../../base/format.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import type { OrderSnapshot } from '../../venue/order/context.ts';
-import { isEndDoubted } from '../../venue/order/guards.ts';
-import {
-  COMPLETED_TOGETHER,
-  COMPLETION_EVERY_MS,
-  POLL_MS,
-  REPEAT_DELAYS_MS,
-  SECOND_LOOK_WITHIN_MS,
-} from '../../venue/order/polling.ts';
+import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
 import { makeMarketFillParams, makeOrderFillParams, PAGE_ROWS } from '../../venue/order/requests.ts';
-import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
-import { type CallClass, type CallOutcome, NOT_RECORDED, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
+import { isTerminal } from '../../venue/order/states.ts';
+import { type CallClass, type CallOutcome, STEP_ENDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { Abandoned, Cancellation, Halt } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import {
   type CompletionProgress,
   decideCompletion,
-  findEndShownAt,
   findMissing,
   findShownAt,
   isClosedShort,
@@ -48,12 +40,6 @@ export interface CompletingRequest {
   readonly class?: CallClass;
 }
 
-/** A look at what the run has at the venue. */
-export interface LookRequest extends Pick<CompletingRequest, 'step' | 'cancel'> {
-  /** How long a reading may wait for tokens, ms. */
-  readonly patienceMs: number;
-}
-
 /** The endpoints that complete an order. */
 type Reading = 'GET /orders' | 'GET /fills' | 'GET /fills/order';
 
@@ -61,29 +47,16 @@ type Reading = 'GET /orders' | 'GET /fills' | 'GET /fills/order';
 const NONE: Promise<readonly TrackedOrder[]> = Promise.resolve([]);
 
 /** Most ended orders that are read by themselves where a page may hide what they filled: an exit must leave tokens for its orders. */
-const MOST_HIDDEN = 20;
+export const MOST_HIDDEN = 20;
 
 /** How long an answer may take where nothing may wait for it, ms. */
-const ANSWER_AT_ONCE_MS = 2000;
-
-/**
- * Pauses between the readings before it is judged what a run leaves, and how long any is repeated, ms: an interrupted run has 30 s for
- * all of its end, in however many markets.
- */
-const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
-const LAST_LOOK_WITHIN_MS = 8000;
+export const ANSWER_AT_ONCE_MS = 2000;
 
 export class Completing {
   private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
   /** The last page of fills of each market. */
   private readonly pages = new Map<string, FillPage>();
-  /** When the fills of an order that ended with less than it asked for were last read, epoch ms. */
-  private readonly lookedAt = new WeakMap<TrackedOrder, number>();
-  /** When a last look at an order was sent that got an answer, epoch ms. */
-  private readonly answeredAt = new WeakMap<TrackedOrder, number>();
-  /** When one at an order that ended short got no answer, epoch ms: not each look of an end waits for one that is away. */
-  private readonly unansweredAt = new WeakMap<TrackedOrder, number>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
@@ -141,186 +114,8 @@ export class Completing {
     return incomplete;
   }
 
-  /**
-   * Reads those that rest and were not read just now, and those that ended short: what filled, and which stop has triggered, since the
-   * last step looked is known afterwards. Gives those that work and those that ended short, and of these the ones that no answer has shown.
-   * A precaution: it waits for tokens no longer than `patienceMs`, and then only for an order that ended short; a recording need not hold it.
-   */
-  async readUnseen(
-    orders: readonly TrackedOrder[],
-    request: LookRequest,
-  ): Promise<{ readonly looked: readonly TrackedOrder[]; readonly unseen: readonly TrackedOrder[] }> {
-    const { patienceMs, cancel } = request;
-    const ended = await this.waitForEnds(orders, cancel, patienceMs > 0);
-    const working = orders.filter(({ snapshot }) => isWorking(snapshot.state));
-    const resting = working.filter(
-      (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownWithin(POLL_MS, order),
-    );
-    await this.readLast([...ended, ...resting], ended.length > 0 ? request : { ...request, patienceMs: 0 });
-    const looked = [...working, ...ended];
-    await this.lookAgain(looked, cancel);
-    return { looked, unseen: ended.filter((order) => !this.hasSeenEnd(order)) };
-  }
-
-  /**
-   * Waits until a record shows what filled of the orders that ended short. Gives those of which no answer came since, the newest first: a
-   * position would else stay bare behind a run that ends well. Where their fills are out all the same, the newest alone.
-   */
-  private async waitForEnds(
-    orders: readonly TrackedOrder[],
-    cancel: Cancellation,
-    insists: boolean,
-  ): Promise<readonly TrackedOrder[]> {
-    const { clock, setup } = this.run;
-    const now = clock.now();
-    const [lately, before]: [TrackedOrder[], TrackedOrder[]] = [[], []];
-    let until = now;
-    for (const order of orders) {
-      const shownAt = findEndShownAt(order.snapshot);
-      if (shownAt === undefined || this.hasSeenEnd(order)) continue;
-      const askedAt = this.unansweredAt.get(order) ?? Number.NEGATIVE_INFINITY;
-      if (!insists && now - askedAt < LAST_LOOK_WITHIN_MS) continue;
-      (shownAt < now - setup.fillsWindowMs ? before : lately).push(order);
-      until = Math.max(until, shownAt);
-    }
-    if (until > now) await sleepUntil(clock, until, cancel);
-    return [...before.slice(-MOST_HIDDEN), ...lately].reverse();
-  }
-
-  /** Whether an answer has shown what filled of an order that ended short, or has shown nothing of it. */
-  private hasSeenEnd(order: TrackedOrder): boolean {
-    const shownAt = findEndShownAt(order.snapshot);
-    if (shownAt === undefined || this.watch.hasShownEndSince(shownAt, order)) return true;
-    return (this.answeredAt.get(order) ?? Number.NEGATIVE_INFINITY) >= shownAt;
-  }
-
-  /**
-   * Before the first order of an exit: waits until a record shows what filled of the orders of its market that ended short, and reads it
-   * as urgently as the exit. Without it that would be sold twice.
-   */
-  async readBeforeExit(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
-    const { clock, setup } = this.run;
-    const since = clock.now() - setup.fillsWindowMs;
-    const due = orders
-      .flatMap((order) => ({ order, shownAt: findEndShownAt(order.snapshot) ?? 0 }))
-      .filter(({ order, shownAt }) => shownAt >= since && !this.hasSeenEnd(order))
-      .slice(-MOST_HIDDEN);
-    const [first, ...others] = due.map(({ order }) => order);
-    if (first === undefined) return;
-    await sleepUntil(clock, Math.max(clock.now(), ...due.map(({ shownAt }) => shownAt)), cancel);
-    const askedAt = clock.now();
-    const limits = { class: 'resolve', deadlineAt: askedAt, answerMs: ANSWER_AT_ONCE_MS } as const;
-    const outcome = await callWhileWanted(cancel, (wanted) =>
-      others.length === 0
-        ? this.watch.read(first, step, SWEEP, { ...limits, wanted })
-        : this.watch.readTogether([first, ...others], step, { purpose: SWEEP, ...limits, wanted }),
-    );
-    haltUnrecorded(outcome, step);
-    if (outcome.kind === 'confirmed') for (const { order } of due) this.answeredAt.set(order, askedAt);
-    this.watch.check();
-  }
-
-  /** Reads the orders of each market until an answer comes. */
-  private async readLast(orders: readonly TrackedOrder[], request: LookRequest): Promise<void> {
-    const until = this.run.clock.now() + LAST_LOOK_WITHIN_MS;
-    for (const market of new Set(orders.map(({ intent }) => intent.market)))
-      await this.readUntilAnswered(
-        orders.filter(({ intent }) => intent.market === market),
-        request,
-        until,
-      );
-    this.watch.check();
-  }
-
-  /** One lost answer must not make a stop count as working that ended an hour ago. Where none comes, that is said of each order. */
-  private async readUntilAnswered(
-    orders: readonly TrackedOrder[],
-    { step, cancel, patienceMs }: LookRequest,
-    until: number,
-  ): Promise<void> {
-    const { clock, log } = this.run;
-    const since = clock.now();
-    let isUnanswered = false;
-    // Of several that are read one by one some may have been shown when the tokens ran out.
-    let left = orders;
-    for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
-      const [first, ...others] = left;
-      if (first === undefined) return;
-      const askedAt = clock.now();
-      const limits = { deadlineAt: Math.max(askedAt, since + patienceMs), answerMs: ANSWER_AT_ONCE_MS };
-      const outcome = await callWhileWanted(cancel, (wanted) =>
-        others.length === 0
-          ? this.watch.read(first, step, SWEEP, { class: 'complete', ...limits, wanted })
-          : this.watch.readTogether(left, step, { purpose: SWEEP, ...limits, wanted }),
-      );
-      haltUnrecorded(outcome, step);
-      if (outcome.kind === 'confirmed' || (outcome.kind === 'denied' && outcome.code === NOT_RECORDED)) {
-        for (const order of left) this.answeredAt.set(order, askedAt);
-        return;
-      }
-      left = left.filter((order) => !this.watch.hasShownSince(since, order));
-      // It waits for tokens no longer.
-      if (outcome.kind === 'denied') break;
-      isUnanswered = true;
-      if (delay === undefined || clock.now() + delay > until) break;
-      await sleepUntil(clock, clock.now() + delay, cancel);
-    }
-    for (const order of left) {
-      const { clientOrderId } = order.intent;
-      if (isUnanswered && isTerminal(order.snapshot.state)) this.unansweredAt.set(order, clock.now());
-      log.append('order.alarmed', { clientOrderId, alarm: 'UnseenAtEnd', detail: {} }, step);
-    }
-  }
-
-  /** Reads orders again that may be shown as cancelled for an instant alone: what a run leaves is judged by the second look. */
-  private async lookAgain(orders: readonly TrackedOrder[], cancel: Cancellation): Promise<void> {
-    const isDoubted = ({ snapshot }: TrackedOrder) => isEndDoubted(snapshot);
-    const looks = orders
-      .filter(isDoubted)
-      .map((order) => this.watch.waitWithin(SECOND_LOOK_WITHIN_MS, order, (each) => !isDoubted(each), { cancel }));
-    await Promise.all(looks);
-  }
-
-  /**
-   * Reads the fills of orders that ended with less than they asked for: the record that showed the end may have been older than what
-   * filled, and the run would end with a position that it does not know. A precaution, as `readResting`. Gives those
-   * of which more has come to light.
-   */
-  async readEnded(
-    orders: readonly TrackedOrder[],
-    step: string,
-    cancel: Cancellation,
-  ): Promise<readonly TrackedOrder[]> {
-    await this.readLast(await this.waitForEnds(orders, cancel, false), { step, cancel, patienceMs: 0 });
-    const now = this.run.clock.now();
-    const due = orders.filter((order) => mayHaveMore(order.snapshot) && this.mayShowMore(order, now));
-    for (const order of due) this.lookedAt.set(order, now);
-    await this.readAll(due, 'fills', { step, windowMs: 0, cancel, purpose: SWEEP });
-    this.watch.check();
-    return due.filter(({ snapshot }) => findMissing(snapshot) !== undefined);
-  }
-
-  /**
-   * The same of the record first, which soon shows what it did not when it showed the end, before an exit sends another order for the
-   * rest: fills may lag for longer. As urgent as that order.
-   */
-  async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
-    const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
-    for (const what of ['record', 'fills'] as const)
-      for (const order of orders.filter(({ snapshot }) => mayHaveMore(snapshot)))
-        haltUnrecorded(await this.readOne(order, what, request), step);
-    this.watch.check();
-  }
-
-  /** Whether fills of an ended order could show what its last reading did not: none lag longer than the window. */
-  private mayShowMore(order: TrackedOrder, now: number): boolean {
-    const at = this.lookedAt.get(order);
-    if (at === undefined) return true;
-    return now - at >= COMPLETION_EVERY_MS && at < order.snapshot.context.since + this.run.setup.fillsWindowMs;
-  }
-
   /** Reads each order, or where several of a market are behind, those of other branches with them, one page for all of them. */
-  private async readAll(orders: readonly TrackedOrder[], what: Missing, request: CompletingRequest): Promise<void> {
+  async readAll(orders: readonly TrackedOrder[], what: Missing, request: CompletingRequest): Promise<void> {
     for (const market of new Set(orders.map(({ intent }) => intent.market))) {
       const own = orders.filter(({ intent }) => intent.market === market);
       request.cancel.check();
@@ -401,7 +196,7 @@ export class Completing {
     );
   }
 
-  private readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<CallOutcome<Reading>> {
+  readOne(order: TrackedOrder, what: Missing, request: CompletingRequest): Promise<CallOutcome<Reading>> {
     const { venueId } = order.snapshot.context;
     // Of an order that lacks nothing that is known it is a precaution.
     const purpose = request.purpose ?? (findMissing(order.snapshot) === undefined ? SWEEP : 'confirm');
@@ -462,7 +257,7 @@ interface FillPage {
 }
 
 /** Throws Halt where the run can record nothing more. A reading without an answer is repeated when the next is due. */
-function haltUnrecorded(outcome: CallOutcome<Reading>, step: string): void {
+export function haltUnrecorded(outcome: CallOutcome<Reading>, step: string): void {
   const failure = outcome.kind === 'denied' ? toFailure(outcome, step) : undefined;
   if (failure instanceof Halt) throw failure;
 }

@@ -14,9 +14,10 @@ import { type Cancellation, Halt } from '../interruption.ts';
 import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
-import { Completing, type CompletingRequest, type LookRequest } from './completing.ts';
+import { Completing, type CompletingRequest } from './completing.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
+import { LastLook, type LookRequest } from './last-look.ts';
 import {
   callWhileWanted,
   listWorkingOrders,
@@ -41,6 +42,7 @@ export class OrderManager {
   private readonly cancelling: Cancelling;
   private readonly settling: Settling;
   private readonly completing: Completing;
+  private readonly lastLook: LastLook;
   private readonly completedAgain = new Set<OrderHandle>();
   private readonly refused: RefusedOrders;
   private readonly resolution: Resolution;
@@ -60,6 +62,7 @@ export class OrderManager {
     this.watch = watch;
     this.resolution = resolution;
     this.completing = new Completing(run, watch);
+    this.lastLook = new LastLook(run, watch, this.completing);
     this.amending = amending;
     this.cancelling = cancelling;
     this.confirming = confirming;
@@ -166,15 +169,15 @@ export class OrderManager {
    */
   async readUnseen(chosen: (order: TrackedOrder) => boolean, request: LookRequest): Promise<readonly TrackedOrder[]> {
     const orders = this.run.log.tracker.orders().filter(chosen);
-    const { looked, unseen } = await this.completing.readUnseen(orders, request);
-    const ended = await this.completing.readEnded(orders, request.step, request.cancel);
+    const { looked, unseen } = await this.lastLook.readUnseen(orders, request);
+    const ended = await this.lastLook.readEnded(orders, request.step, request.cancel);
     for (const order of [...looked, ...ended]) this.handles.get(order).touch();
     return unseen;
   }
 
   /** Reads what the orders of the run that `chosen` picks have filled, where they ended short, before an exit sends its first order. */
   async readBeforeExit(chosen: (order: TrackedOrder) => boolean, step: string, cancel: Cancellation): Promise<void> {
-    await this.completing.readBeforeExit(this.run.log.tracker.orders().filter(chosen), step, cancel);
+    await this.lastLook.readBeforeExit(this.run.log.tracker.orders().filter(chosen), step, cancel);
   }
 
   /**
@@ -183,14 +186,14 @@ export class OrderManager {
    */
   async readEnded(market: string, step: string, cancel: Cancellation): Promise<readonly OrderHandle[]> {
     const orders = this.run.log.tracker.orders().filter(({ intent }) => intent.market === market);
-    const ended = await this.completing.readEnded(orders, step, cancel);
+    const ended = await this.lastLook.readEnded(orders, step, cancel);
     return ended.map((order) => this.handles.get(order));
   }
 
   /** Reads once more the orders that ended with less than they asked for, before another one is sent for the rest. */
   async readShort(handles: readonly OrderHandle[], step: string, cancel: Cancellation): Promise<void> {
     const orders = handles.flatMap(({ own }) => (own === undefined ? [] : [own]));
-    await this.completing.readShort(orders, step, cancel);
+    await this.lastLook.readShort(orders, step, cancel);
   }
 
   /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */

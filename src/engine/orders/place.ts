@@ -13,10 +13,12 @@ import type { OrderTerms, VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { type Halt, StepFailure } from '../interruption.ts';
 import type { OrderHandle, OrderHandles } from './handles.ts';
-import { describeTerms, hasSameTerms, makeIntent } from './intent.ts';
 import {
   callWhileWanted,
   conclude,
+  describeTerms,
+  hasSameTerms,
+  makeIntent,
   type OrderManagerParts,
   type OrderRequestContext,
   selectLimits,
