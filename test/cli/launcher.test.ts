@@ -25,7 +25,7 @@ const whole = checkout(true);
 describe('the launcher without a built program', () => {
   const bare = checkout(false);
 
-  it('builds it first, silently', () => {
+  it('builds it first, silently', { tags: ['long'] }, () => {
     expect(start(whole)).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+(-dev)?\n$/),

@@ -88,7 +88,7 @@ describe.concurrent('an answer', () => {
 });
 
 describe.concurrent('a run that halted', () => {
-  it('has in its journal who answered for it, chained and anchored, and can still be resumed', () =>
+  it('has in its journal who answered for it, chained and anchored, and can still be resumed', { tags: ['long'] }, () =>
     scene(
       {
         runbook: LIMIT.replace('outputs', '  - cancel: o\n    await: terminal\noutputs'),
@@ -144,7 +144,8 @@ describe.concurrent('a run that halted', () => {
         expect((await run(['replay', name])).exit).toBe(0);
         expect((await run(['audit', 'verify'])).exit).toBe(0);
       },
-    ));
+    ),
+  );
 });
 
 it('cancel a run whose journal cannot be read: its slot is free, and the account knows who did it', () =>

@@ -43,25 +43,29 @@ async function resumed({ run }: Scene): Promise<Ended> {
 }
 
 describe.concurrent('a journal that an anchor contradicts', () => {
-  it('refuses a store from before the first act of its account, such as a kill of every account', () =>
-    scene({ runbook: WAITING }, async ({ venue, start, run, live, path }) => {
-      const running = start(['run', 'one.yaml', '--profile', 'p.yaml']);
-      await until(() => venue.placed.length === 1);
-      running.child.kill('SIGKILL');
-      await running.ended;
-      expect((await run(['kill', '--by', 'ada'])).exit).toBe(0);
-      for (const [file, table] of [
-        ['runbook.db', "account_act WHERE account = '*'"],
-        ['shared.db', 'kill_event'],
-      ] as const) {
-        const database = await openDatabase(join(path, '.runbook', file));
-        database.exec(`DELETE FROM ${table}`);
-        database.close();
-      }
-      const { exit, err } = await live();
-      expect([exit, venue.placed.length]).toEqual([3, 1]);
-      expect(err).toMatch(/JOURNAL_CONTRADICTED: account \* #\w+, with 1 entry or more, is in no journal/);
-    }));
+  it(
+    'refuses a store from before the first act of its account, such as a kill of every account',
+    { tags: ['long'] },
+    () =>
+      scene({ runbook: WAITING }, async ({ venue, start, run, live, path }) => {
+        const running = start(['run', 'one.yaml', '--profile', 'p.yaml']);
+        await until(() => venue.placed.length === 1);
+        running.child.kill('SIGKILL');
+        await running.ended;
+        expect((await run(['kill', '--by', 'ada'])).exit).toBe(0);
+        for (const [file, table] of [
+          ['runbook.db', "account_act WHERE account = '*'"],
+          ['shared.db', 'kill_event'],
+        ] as const) {
+          const database = await openDatabase(join(path, '.runbook', file));
+          database.exec(`DELETE FROM ${table}`);
+          database.close();
+        }
+        const { exit, err } = await live();
+        expect([exit, venue.placed.length]).toEqual([3, 1]);
+        expect(err).toMatch(/JOURNAL_CONTRADICTED: account \* #\w+, with 1 entry or more, is in no journal/);
+      }),
+  );
 
   it('refuses a new run with exit 3 and sends nothing until the anchors are moved', () =>
     scene({}, async ({ venue, live, path }) => {

@@ -77,25 +77,29 @@ describe.concurrent('the account of a run', () => {
       expect(venue.of('GET', '/account').length).toBe(asked + 1);
     }));
 
-  it('is cleaned up where a run of another name was begun while the venue did not say it, and nothing is placed', () =>
-    scene({ runbook: LATER }, async (stage) => {
-      const { venue, start, live, run, write } = stage;
-      write('other.yaml', profileOf(stage).replace('account: main', 'account: Main'));
-      expect((await live(['--until', 'o'])).exit).toBe(0);
-      venue.rules.push(({ path, method }) =>
-        path === '/account' && method === 'GET' ? { status: 503, body: 'away' } : undefined,
-      );
-      const first = start(words('other.yaml'));
-      await until(() => venue.placed.length === 2);
-      await rests(venue);
-      first.child.kill('SIGKILL');
-      await first.ended;
-      venue.rules.length = 0;
-      const resumed = await run(['resume', '--json']);
-      expect([resumed.exit, document(resumed.out)]).toMatchObject([1, { error: { kind: 'denied' } }]);
-      expect(resumed.err).toContain('JOURNAL_CONTRADICTED');
-      expect([venue.placed.length, venue.orders.at(-1)?.['status']]).toEqual([2, 'canceled']);
-    }));
+  it(
+    'is cleaned up where a run of another name was begun while the venue did not say it, and nothing is placed',
+    { tags: ['long'] },
+    () =>
+      scene({ runbook: LATER }, async (stage) => {
+        const { venue, start, live, run, write } = stage;
+        write('other.yaml', profileOf(stage).replace('account: main', 'account: Main'));
+        expect((await live(['--until', 'o'])).exit).toBe(0);
+        venue.rules.push(({ path, method }) =>
+          path === '/account' && method === 'GET' ? { status: 503, body: 'away' } : undefined,
+        );
+        const first = start(words('other.yaml'));
+        await until(() => venue.placed.length === 2);
+        await rests(venue);
+        first.child.kill('SIGKILL');
+        await first.ended;
+        venue.rules.length = 0;
+        const resumed = await run(['resume', '--json']);
+        expect([resumed.exit, document(resumed.out)]).toMatchObject([1, { error: { kind: 'denied' } }]);
+        expect(resumed.err).toContain('JOURNAL_CONTRADICTED');
+        expect([venue.placed.length, venue.orders.at(-1)?.['status']]).toEqual([2, 'canceled']);
+      }),
+  );
 
   it('is held by its name alone, and the run says so, where the temporary folder cannot be used', () =>
     scene({ runbook: RESTING }, async ({ path, start }) => {

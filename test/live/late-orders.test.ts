@@ -5,7 +5,9 @@ import { webhook } from './webhook.ts';
 
 const NEXT = 'runbook: one\ndsl: 1\nsteps:\n  - read_account: {}\n  - wait: 1s\n';
 
-it('reports an order that appears after its run failed in the next run: on the terminal, to ops, and in its journal', async () => {
+it('reports an order that appears after its run failed in the next run: on the terminal, to ops, and in its journal', {
+  tags: ['long'],
+}, async () => {
   await webhook(204, async (url, posted) => {
     const env = { VENUE_JWT: JWT, OPS_WEBHOOK: url };
     await scene(

@@ -268,7 +268,7 @@ describe.concurrent('an order that is refused', () => {
 });
 
 describe.concurrent('an order that is changed', () => {
-  it('is not taken for gone when it shows as canceled for an instant', () =>
+  it('is not taken for gone when it shows as canceled for an instant', { tags: ['long'] }, () =>
     scene(
       {
         runbook: AMEND_AND_CANCEL,
@@ -289,7 +289,8 @@ describe.concurrent('an order that is changed', () => {
           `{"order_id":"${venue.orders[0]?.id}","market_id":"BTC-USD"}`,
         ]);
       },
-    ));
+    ),
+  );
 
   it('and whose PUT got no answer is read, not amended a second time', () =>
     scene(

@@ -160,7 +160,7 @@ describe.concurrent('a run that cannot be settled in time', () => {
     }),
   );
 
-  it('a scheduler ends too, and names the run', () =>
+  it('a scheduler ends too, and names the run', { tags: ['long'] }, () =>
     scene({ runbook: SCHEDULED, profile: WITHIN }, async (stage) => {
       const { venue, start } = stage;
       const scheduler = start(['schedule', 'one.yaml', '--profile', 'p.yaml', '--port', '0', '--json']);
@@ -176,5 +176,6 @@ describe.concurrent('a run that cannot be settled in time', () => {
       silent = false;
       expect((await resumed(stage)).exit).toBe(1);
       expect(venue.orders.map(({ status }) => status)).toEqual(['canceled']);
-    }));
+    }),
+  );
 });
