@@ -32,7 +32,7 @@ export const CORE = {
   'src/engine/orders/watch.ts': inEngine('watch'),
   'src/engine/orders/completion.ts': inEngine('order-completion', 'completion', 'settling'),
   'src/engine/orders/completing.ts': inEngine('completing', 'fill-pages', 'completion', 'settling', 'withdrawal'),
-  'src/engine/orders/last-look.ts': inEngine('order-looks', 'last-look', 'close', 'completion', 'golden'),
+  'src/engine/orders/last-look.ts': inEngine('order-looks', 'last-look', 'completion'),
   'src/engine/orders/settle.ts': inEngine('settling', 'orders', 'cancel'),
   'src/engine/orders/refused.ts': inEngine('refused', 'orders', 'resume'),
   'src/engine/orders/confirm.ts': inEngine('confirming', 'orders', 'watch'),

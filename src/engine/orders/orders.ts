@@ -10,7 +10,7 @@ import { isTerminal } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
-import { type Cancellation, Halt } from '../interruption.ts';
+import { Cancellation, Halt } from '../interruption.ts';
 import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import { Amending } from './amend.ts';
 import { Cancelling } from './cancel.ts';
@@ -175,18 +175,21 @@ export class OrderManager {
     return unseen;
   }
 
-  /** Reads what the orders of the run that `chosen` picks have filled, where they ended short, before an exit sends its first order. */
-  async readBeforeExit(chosen: (order: TrackedOrder) => boolean, step: string, cancel: Cancellation): Promise<void> {
-    await this.lastLook.readBeforeExit(this.run.log.tracker.orders().filter(chosen), step, cancel);
+  /**
+   * Reads what the orders of the run that `chosen` picks have filled, where they ended short, before an exit sends its first order. No
+   * time-out cuts it off: of such an instant the journal has no entry, and a replay would come to it later.
+   */
+  async readBeforeExit(chosen: (order: TrackedOrder) => boolean, step: string): Promise<void> {
+    await this.lastLook.readBeforeExit(this.run.log.tracker.orders().filter(chosen), step, new Cancellation());
   }
 
   /**
    * Reads the orders in a market that ended short, and their fills: the record that showed the end may be older than what filled. Gives
-   * those of which more has come to light.
+   * those of which more has come to light. No time-out cuts it off, either.
    */
-  async readEnded(market: string, step: string, cancel: Cancellation): Promise<readonly OrderHandle[]> {
+  async readEnded(market: string, step: string): Promise<readonly OrderHandle[]> {
     const orders = this.run.log.tracker.orders().filter(({ intent }) => intent.market === market);
-    const ended = await this.lastLook.readEnded(orders, step, cancel);
+    const ended = await this.lastLook.readEnded(orders, step, new Cancellation());
     return ended.map((order) => this.handles.get(order));
   }
 

@@ -43,7 +43,7 @@ export async function close(execution: Execution): Promise<Value> {
       // An order that was refused in unknown words may open a position yet.
       const found = await run.orderManager.claimRefused((terms) => terms.market === market, execution.cancel);
       // So may one whose record is older than what it filled.
-      const ended = found.length === 0 ? await run.orderManager.readEnded(market, path, execution.cancel) : [];
+      const ended = found.length === 0 ? await run.orderManager.readEnded(market, path) : [];
       for (const handle of [...found, ...ended]) kept.orders.add(handle);
       if (found.length + ended.length === 0 && getSize().isZero()) return undefined;
       continue;

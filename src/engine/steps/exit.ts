@@ -200,7 +200,7 @@ export class MarketExit {
     await this.claimRefused(execution.cancel);
     const unended = await this.cancelOthers();
     // While the stops still work.
-    await this.readBeforeFirst(execution.cancel, () => true);
+    await this.readBeforeFirst(() => true);
     execution.cancel.check();
     const failure = await this.sendAll();
     if (failure !== undefined) throw failure;
@@ -227,16 +227,12 @@ export class MarketExit {
   }
 
   /** What an order of the closing side has filled that ended short would be sold twice. */
-  private readBeforeFirst(
-    cancel: Cancellation,
-    mayHaveFilled: (context: OrderContext, intent: OrderTerms) => boolean,
-  ): Promise<void> {
+  private readBeforeFirst(mayHaveFilled: (context: OrderContext, intent: OrderTerms) => boolean): Promise<void> {
     const { of, execution } = this;
     return execution.run.orderManager.readBeforeExit(
       ({ intent, snapshot }) =>
         intent.market === of.market && intent.side === of.side && mayHaveFilled(snapshot.context, intent),
       execution.path,
-      cancel,
     );
   }
 
@@ -265,7 +261,7 @@ export class MarketExit {
       const price = await of.readPrice();
       await endOrders(execution, closing(), { cancel: scope, exit: this.consent });
       // A stop that had not triggered has filled nothing, and the position is bare meanwhile.
-      if (isFirst) await this.readBeforeFirst(scope, ({ triggered }, { type }) => triggered === true || !isStop(type));
+      if (isFirst) await this.readBeforeFirst(({ triggered }, { type }) => triggered === true || !isStop(type));
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
       if (!isFirst) await this.ensureAllowed(scope, price);
