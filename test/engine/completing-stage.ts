@@ -105,6 +105,7 @@ export function completing(
     waits,
     entries,
     shown,
+    endShownAt,
     run: <T>(work: Promise<T>) => clock.runUntil(work),
     asked: () => sent.map(({ what }) => what),
   };

@@ -110,3 +110,81 @@ describe('what rests when a step looks', () => {
     expect(await run(failureOf(looks.readUnseen([make('BTC-USD', {}, 'open')], LOOK)))).toMatchObject({ name: 'Halt' });
   });
 });
+
+describe('a look that waits for tokens', () => {
+  const late = (at = START - 3000) =>
+    make('BTC-USD', { size: '10', filled: '4', recordFilled: '4', terminalAt: at }, 'canceled');
+  const open = () => make('BTC-USD', {}, 'open');
+  const PATIENT = { ...LOOK, patienceMs: 9000 };
+
+  it('does so for an order that ended short, with those that rest, and not for these alone', async () => {
+    const both = completing();
+    await both.run(both.looks.readUnseen([late(), open()], PATIENT));
+    expect(both.sent.map(({ limits }) => limits.deadlineAt)).toEqual([9000]);
+    const resting = completing();
+    await resting.run(resting.looks.readUnseen([open()], PATIENT));
+    expect(resting.sent.map(({ limits }) => limits.deadlineAt)).toEqual([0]);
+  });
+
+  it('gives those that no answer has shown, and asks again at once although none came', async () => {
+    const order = late();
+    const { looks, run, sent } = completing((_, nth) =>
+      nth <= 4 ? { kind: 'unresolved', message: 'no answer' } : undefined,
+    );
+    expect((await run(looks.readUnseen([order], PATIENT))).unseen).toEqual([order]);
+    expect(sent).toHaveLength(4);
+    expect((await run(looks.readUnseen([order], PATIENT))).unseen).toEqual([]);
+    expect(sent).toHaveLength(5);
+  });
+
+  it.each<[string, object, number]>([
+    ['tokens were lacking', { kind: 'denied', code: 'DEADLINE', message: '' }, 2],
+    ['a recording has no such reading', { kind: 'denied', code: 'NOT_RECORDED', message: '' }, 1],
+  ])('is made again at the next one where %s, or not', async (_, outcome, readings) => {
+    const order = late();
+    const { looks, run, sent, entries } = completing(() => outcome);
+    await run(looks.readUnseen([order], LOOK));
+    await run(looks.readUnseen([order], LOOK));
+    expect([sent.length, entries.length]).toEqual([readings, readings === 1 ? 0 : 2]);
+  });
+
+  it('says nothing of an order that was shown before the tokens ran out', async () => {
+    const [a, b] = [late(), late()];
+    const stage = completing(() => {
+      stage.endShownAt.set(a, stage.clock.now());
+      return { kind: 'denied', code: 'DEADLINE', message: '' };
+    });
+    expect((await stage.run(stage.looks.readUnseen([a, b], LOOK))).unseen).toEqual([b]);
+    expect(stage.entries).toMatchObject([{ clientOrderId: b.intent.clientOrderId, alarm: 'UnseenAtEnd' }]);
+  });
+});
+
+describe('the look before the first order of an exit', () => {
+  const ended = (at: number, filled = '4') =>
+    make('BTC-USD', { size: '10', filled, recordFilled: filled, terminalAt: at }, 'canceled');
+
+  it('reads together what ended short and may have filled, when a record shows it, once and at once', async () => {
+    const [a, b, whole, old] = [ended(START - 1000), ended(START), ended(START, '10'), ended(START - 63_000)];
+    const { looks, run, sent } = completing();
+    const look = () => looks.readBeforeExit([a, b, whole, old], 's', new Cancellation());
+    await run(look());
+    await run(look());
+    expect(sent).toMatchObject([
+      { at: 2500, what: `records of ${nameOf(a)}, ${nameOf(b)}`, limits: { deadlineAt: 2500, answerMs: 2000 } },
+    ]);
+  });
+
+  it('reads one alone by itself, and again where it was not answered', async () => {
+    const order = ended(START - 3000);
+    const { looks, run, asked } = completing((_, nth) => (nth === 1 ? { kind: 'unresolved', message: '' } : undefined));
+    for (let time = 0; time < 3; time += 1) await run(looks.readBeforeExit([order], 's', new Cancellation()));
+    expect(asked()).toEqual([`record of ${nameOf(order)}`, `record of ${nameOf(order)}`]);
+  });
+
+  it('reads no more than twenty, the newest', async () => {
+    const many = Array.from({ length: 30 }, () => ended(START - 3000));
+    const { looks, run, asked } = completing();
+    await run(looks.readBeforeExit(many, 's', new Cancellation()));
+    expect(asked()).toEqual([`records of ${many.slice(-20).map(nameOf).join(', ')}`]);
+  });
+});
