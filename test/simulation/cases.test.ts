@@ -50,6 +50,10 @@ it.each([85_000_207, 85_000_375])(
   },
 );
 
+it('a time-out that falls into the look of a close has its replay come to it at the same instant: drawn 1054', async () => {
+  expect(await breachesOf(await simulate({ drawn: 1054 }))).toEqual([]);
+});
+
 it.each([1_792_001_529])('what falls due as a process is stopped has the time of that: drawn %i', async (drawn) => {
   const happened = await simulate({ drawn });
   expect(await breachesOf(happened)).toEqual([]);
