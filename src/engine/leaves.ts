@@ -18,7 +18,7 @@ interface Held {
   readonly prefix: string;
 }
 
-/** How a run looks at what it leaves. */
+/** How a run looks at what it leaves, by default as a whole and behind its steps. */
 interface Look extends Partial<LookRequest> {
   /** Of a called runbook its own orders alone, because what other branches know of theirs must not change meanwhile. */
   readonly prefix?: string;
@@ -51,19 +51,20 @@ export async function readUnseen(
 export async function readAllUnseen(
   run: RunContext,
   { leaves }: Pick<CheckedRunbook, 'leaves'>,
-  { step = 'settle', cancel = new Cancellation(), ...look }: Look,
+  look: Look,
 ): Promise<void> {
   const { clock, setup } = run;
+  const { cancel = new Cancellation() } = look;
   const until = clock.now() + (leaves.position === 'open' ? 0 : setup.fillsWindowMs);
   for (;;) {
     const patienceMs = Math.max(0, until - clock.now());
-    const [unseen] = await readUnseen(run, { ...look, step, cancel, patienceMs });
+    const [unseen] = await readUnseen(run, { ...look, patienceMs });
     if (unseen === undefined || leaves.position === 'open') return;
     if (clock.now() >= until)
       throw new StepFailure(
         'unprotected_position',
         `no answer shows what filled of order ${unseen.intent.clientOrderId}, so it is not known what is left; look at the position at the venue`,
-        step === 'settle' ? '' : step,
+        look.step ?? '',
       );
     await sleepUntil(clock, Math.min(until, clock.now() + LOOK_EVERY_MS), cancel);
   }
