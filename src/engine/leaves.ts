@@ -8,7 +8,7 @@ import type { CheckedRunbook } from '../runbook/checked.ts';
 import { describeBeyond, findBeyond, findLeft, hidesTrigger, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
 import { Cancellation, StepFailure } from './interruption.ts';
-import type { LookRequest } from './orders/last-look.ts';
+import { LAST_LOOK_WITHIN_MS, type LookRequest } from './orders/last-look.ts';
 import { listWorkingOrders } from './orders/parts.ts';
 import { sleepUntil } from './waiting.ts';
 
@@ -23,9 +23,6 @@ interface Look extends Partial<LookRequest> {
   /** Of a called runbook its own orders alone, because what other branches know of theirs must not change meanwhile. */
   readonly prefix?: string;
 }
-
-/** Pause between looks, ms. */
-const LOOK_EVERY_MS = 8000;
 
 /**
  * Reads what shows what the run has opened and which stops still cover it: the orders that rest, those that ended short and their
@@ -66,7 +63,7 @@ export async function readAllUnseen(
         `no answer shows what filled of order ${unseen.intent.clientOrderId}, so it is not known what is left; look at the position at the venue`,
         look.step ?? '',
       );
-    await sleepUntil(clock, Math.min(until, clock.now() + LOOK_EVERY_MS), cancel);
+    await sleepUntil(clock, Math.min(until, clock.now() + LAST_LOOK_WITHIN_MS), cancel);
   }
 }
 

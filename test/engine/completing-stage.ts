@@ -88,9 +88,8 @@ export function completing(
     readTogether: (orders: readonly TrackedOrder[], _step: string, how: Limits) =>
       read(`records of ${orders.map(nameOf).join(', ')}`, how, orders),
     check() {},
-    hasShownWithin: (_ms: number, order: TrackedOrder) => shown.has(order),
     hasShownEndSince: (ms: number, order: TrackedOrder) => (endShownAt.get(order) ?? 0) >= ms,
-    hasShownSince: (ms: number, order: TrackedOrder) => (endShownAt.get(order) ?? 0) >= ms,
+    hasShownSince: (ms: number, order: TrackedOrder) => shown.has(order) || (endShownAt.get(order) ?? 0) >= ms,
     lookFrom: (at: number) => at - START,
   };
   const made = new Completing(run, watch as never);

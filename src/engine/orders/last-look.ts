@@ -6,7 +6,7 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import { isEndDoubted } from '../../venue/order/guards.ts';
 import { COMPLETION_EVERY_MS, POLL_MS, REPEAT_DELAYS_MS, SECOND_LOOK_WITHIN_MS } from '../../venue/order/polling.ts';
 import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
-import { NOT_RECORDED, SWEEP } from '../../venue/port.ts';
+import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import type { Cancellation } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import {
@@ -27,11 +27,12 @@ export interface LookRequest extends Pick<CompletingRequest, 'step' | 'cancel'> 
 }
 
 /**
- * Pauses between the readings before it is judged what a run leaves, and how long any is repeated, ms: an interrupted run has 30 s for
- * all of its end, in however many markets.
+ * How long the readings are repeated before it is judged what a run leaves, and until a run that would end well looks again, ms: an
+ * interrupted one has 30 s for all of its end, in however many markets.
  */
+export const LAST_LOOK_WITHIN_MS = 8000;
+/** Pauses between them, ms. */
 const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
-const LAST_LOOK_WITHIN_MS = 8000;
 
 export class LastLook {
   private readonly run: OrderManagerParts;
@@ -63,7 +64,7 @@ export class LastLook {
     const ended = await this.waitForEnds(orders, cancel, patienceMs > 0);
     const working = orders.filter(({ snapshot }) => isWorking(snapshot.state));
     const resting = working.filter(
-      (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownWithin(POLL_MS, order),
+      (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownSince(this.run.clock.now() - POLL_MS, order),
     );
     await this.readLast([...ended, ...resting], ended.length > 0 ? request : { ...request, patienceMs: 0 });
     const looked = [...working, ...ended];
@@ -114,18 +115,12 @@ export class LastLook {
       .flatMap((order) => ({ order, shownAt: findEndShownAt(order.snapshot) ?? 0 }))
       .filter(({ order, shownAt }) => shownAt >= since && !this.hasSeenEnd(order))
       .slice(-MOST_HIDDEN);
-    const [first, ...others] = due.map(({ order }) => order);
-    if (first === undefined) return;
+    if (due.length === 0) return;
     await sleepUntil(clock, Math.max(clock.now(), ...due.map(({ shownAt }) => shownAt)), cancel);
     const askedAt = clock.now();
-    const limits = { class: 'resolve', deadlineAt: askedAt, answerMs: ANSWER_AT_ONCE_MS } as const;
-    const outcome = await callWhileWanted(cancel, (wanted) =>
-      others.length === 0
-        ? this.watch.read(first, step, SWEEP, { ...limits, wanted })
-        : this.watch.readTogether([first, ...others], step, { purpose: SWEEP, ...limits, wanted }),
-    );
-    haltUnrecorded(outcome, step);
-    if (outcome.kind === 'confirmed') for (const { order } of due) this.answeredAt.set(order, askedAt);
+    const looked = due.map(({ order }) => order);
+    const outcome = await this.readOnce(looked, { class: 'resolve', deadlineAt: askedAt, step, cancel });
+    if (outcome.kind === 'confirmed') for (const order of looked) this.answeredAt.set(order, askedAt);
     this.watch.check();
   }
 
@@ -153,16 +148,11 @@ export class LastLook {
     // Of several that are read one by one some may have been shown when the tokens ran out.
     let left = orders;
     for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
-      const [first, ...others] = left;
-      if (first === undefined) return;
+      if (left.length === 0) return;
       const askedAt = clock.now();
-      const limits = { deadlineAt: Math.max(askedAt, since + patienceMs), answerMs: ANSWER_AT_ONCE_MS };
-      const outcome = await callWhileWanted(cancel, (wanted) =>
-        others.length === 0
-          ? this.watch.read(first, step, SWEEP, { class: 'complete', ...limits, wanted })
-          : this.watch.readTogether(left, step, { purpose: SWEEP, ...limits, wanted }),
-      );
-      haltUnrecorded(outcome, step);
+      const deadlineAt = Math.max(askedAt, since + patienceMs);
+      const urgency = left.length === 1 ? 'complete' : 'reconcile';
+      const outcome = await this.readOnce(left, { class: urgency, deadlineAt, step, cancel });
       if (outcome.kind === 'confirmed' || (outcome.kind === 'denied' && outcome.code === NOT_RECORDED)) {
         for (const order of left) this.answeredAt.set(order, askedAt);
         return;
@@ -179,6 +169,23 @@ export class LastLook {
       if (isUnanswered && isTerminal(order.snapshot.state)) this.unansweredAt.set(order, clock.now());
       log.append('order.alarmed', { clientOrderId, alarm: 'UnseenAtEnd', detail: {} }, step);
     }
+  }
+
+  /** Reads orders of one market, several in one page. */
+  private async readOnce(
+    orders: readonly TrackedOrder[],
+    { step, cancel, ...how }: Pick<LookRequest, 'step' | 'cancel'> & Pick<VenueCall, 'class' | 'deadlineAt'>,
+  ): Promise<CallOutcome<'GET /orders'>> {
+    const { watch } = this;
+    const outcome = await callWhileWanted(cancel, (wanted) => {
+      const limits = { ...how, answerMs: ANSWER_AT_ONCE_MS, wanted };
+      const [first, ...others] = orders;
+      if (first === undefined || others.length > 0)
+        return watch.readTogether(orders, step, { purpose: SWEEP, ...limits });
+      return watch.read(first, step, SWEEP, limits);
+    });
+    haltUnrecorded(outcome, step);
+    return outcome;
   }
 
   /** Reads orders again that may be shown as cancelled for an instant alone: what a run leaves is judged by the second look. */

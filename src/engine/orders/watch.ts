@@ -290,13 +290,7 @@ export class OrderWatch {
     });
   }
 
-  /** Whether a reading of the last `ms`, at most POLL_MS, showed the order. */
-  hasShownWithin(ms: number, order: TrackedOrder): boolean {
-    const at = this.shownAt.get(order);
-    return at !== undefined && this.clock.now() - at <= ms;
-  }
-
-  /** Whether a reading showed the order that was sent at `ms` (epoch) or later. */
+  /** Whether a reading showed the order that was sent at `ms` (epoch) or later, at most POLL_MS ago. */
   hasShownSince(ms: number, order: TrackedOrder): boolean {
     return (this.shownAt.get(order) ?? Number.NEGATIVE_INFINITY) >= ms || this.hasShownEndSince(ms, order);
   }
