@@ -142,3 +142,47 @@ steps:
     expect(left?.data).toMatchObject({ ok: false, left: [{ side: 'long', size: '0.05' }] });
   });
 });
+
+describe('the look at the end of a run in a market with more orders than a page', () => {
+  /** Puts a full page of newer orders of other programs before the market's rows; one that is asked for by its id is shown alone. */
+  const crowd = (venue: Transport): Transport => ({
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      const { order_id: id, client_order_id: own, p_page: page, status } = request.params;
+      if (reply.kind !== 'answer' || request.endpoint !== 'GET /orders' || [id, own, page, status].some(Boolean))
+        return reply;
+      const { result } = JSON.parse(reply.body) as { result: Row[] };
+      const newer = Array.from({ length: 1000 }, (_, index) => ({
+        ...result[0],
+        id: `BTC-USD@${90_000 + index}`,
+        client_order_id: 'mine',
+      }));
+      return { ...reply, body: JSON.stringify({ success: true, error: '', result: newer }) };
+    },
+  });
+
+  /** The first ended three minutes before: with the tokens of a minute the newest are read first, and it is seen when the steps are over. */
+  it.each([1, 20, 40])('sees that order %i of a quote loop filled as it was cancelled', async (call) => {
+    const quote = 'id: quote, place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}';
+    const steps = `leaves: {position: none}
+on_error: [{close: {market: BTC-USD, feed: 64000, slip: 5%}}]
+steps:
+  - repeat:
+      max: 40
+      every: 5s
+      do: [{${quote}}, {cancel: quote}]
+`;
+    const loaded = loadedFrom({ file: 'quotes.yaml', text: `runbook: quotes\ndsl: 1\n${steps}` });
+    const config: SimulatorConfig = {
+      ...CONFIG,
+      surprises: { filledLagMs: 2000 },
+      fillLagMs: 12_000,
+      faults: [{ on: 'DELETE /orders', do: 'fill_first', fraction: '0.5', when: { call } }],
+    };
+    const scene = { loaded, inputs: inputsFrom(loaded, {}), config, between: crowd };
+    const played = await perform(scene);
+    await replay(played, scene);
+    const { outcome, error } = played.report;
+    expect([outcome, error?.kind, isFlat(played)]).toEqual(['failed', 'unprotected_position', call > 1]);
+  });
+});
