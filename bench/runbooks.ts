@@ -144,6 +144,55 @@ steps:
 `;
 }
 
+const BUSY = `dsl: 1
+leaves: {position: open, because: only its time is measured}
+deadman: {market: BTC-USD, timeout: 20s, on_exit: disarm}
+`;
+const QUOTE = 'place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000, tif: post_only}';
+const READING = 'list_orders: {market: BTC-USD, status: open, since: run.started_at}';
+
+/** `count` rounds of 5 s under a switch, each of which reads and amends the order that rests. */
+export function writeAmendingRounds(count: number): string {
+  return `runbook: amending-rounds
+${BUSY}vars: {up: {type: boolean, init: true}}
+steps:
+  - id: quote
+    ${QUOTE}
+  - repeat:
+      every: 5s
+      max: ${count}
+      do:
+        - ${READING}
+        - amend: {order: quote, price: "up ? 1001 : 1000"}
+        - set: {up: "!up"}
+  - cancel: quote
+`;
+}
+
+/** The same of rounds each of which places an order, reads, and cancels it. */
+export function writePlacingRounds(count: number): string {
+  return writeQuoteRounds('placing-rounds', count, '');
+}
+
+/** The same of rounds each of which amends its order as well. */
+export function writeBusyRounds(count: number): string {
+  return writeQuoteRounds('busy-rounds', count, '        - amend: {order: quote, price: 1001}\n');
+}
+
+function writeQuoteRounds(name: string, count: number, amend: string): string {
+  return `runbook: ${name}
+${BUSY}steps:
+  - repeat:
+      every: 5s
+      max: ${count}
+      do:
+        - id: quote
+          ${QUOTE}
+        - ${READING}
+${amend}        - cancel: quote
+`;
+}
+
 /** A line of writes; each is durable before its first byte is sent. */
 export function writeWrites(count: number, every?: string): string {
   return `runbook: writes

@@ -1,6 +1,6 @@
 /**
  * Measures row 22: what a run of a month needs, from hours of virtual time of a loop that reads once a second and finds nothing; and
- * row 22b: what the resume of a run of many orders needs.
+ * row 22b: what the resume of a run of many orders needs; and row 22c: what hours of loops need whose rounds write.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
@@ -16,7 +16,15 @@ import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { updateRow } from '../../src/journal/writer.ts';
 import { World } from '../../test/app/live-host.ts';
 import { PRICE_FEED } from '../../test/engine/stage.ts';
-import { writeArmedWatch, writeCountingWatch, writeManyOrders, writeWatch } from '../runbooks.ts';
+import {
+  writeAmendingRounds,
+  writeArmedWatch,
+  writeBusyRounds,
+  writeCountingWatch,
+  writeManyOrders,
+  writePlacingRounds,
+  writeWatch,
+} from '../runbooks.ts';
 import { execute, loadRunbook } from '../trials/product.ts';
 import { getWorkFolder } from '../work-folder.ts';
 import type { Row } from './row.ts';
@@ -29,6 +37,8 @@ const DAY = 24;
 const DRY_RUN_DAYS = 4;
 const SMALL_HEAP_MB = 64;
 const ORDERS = 10_000;
+/** Seconds of a round that writes. */
+const BUSY_SECONDS = 5;
 /** Six hours in thirty days. */
 const IN_A_MONTH = (30 * 24) / HOURS;
 
@@ -143,6 +153,15 @@ function measureRecoveryOfOrders(orders: number): Promise<Recovery> {
   return recover(`orders-died-${orders}`, writeManyOrders(orders), ({ type }) => type === 'call.attempted');
 }
 
+/** The same after hours of rounds of 5 s that write. */
+function measureBusyRecovery(hours: number, write: (rounds: number) => string): Promise<Recovery> {
+  const name = `${write.name}-died-${hours}`;
+  const rounds = (hours * HOUR) / BUSY_SECONDS;
+  const measured = recoveries.get(name) ?? recover(name, write(rounds), ({ type }) => type === 'call.attempted');
+  recoveries.set(name, measured);
+  return measured;
+}
+
 /** `isLast`: the last such line is the last that the run wrote. */
 async function recover(name: string, text: string, isLast: (stored: StoredEntry) => boolean): Promise<Recovery> {
   const memory = new MemoryStore();
@@ -186,6 +205,46 @@ const inResume = (what: string, write: (rounds: number) => string): Row => ({
   excellent: 1.25,
   measure: async () => (await measureRecovery(DAY, write)).tookMs / (await measureRecovery(1, write)).tookMs,
 });
+/** Of rounds that write, the journal and the resume of six hours. */
+const inBusyRounds = (what: string, write: (rounds: number) => string): readonly Row[] => [
+  {
+    id: '22c',
+    what: `${HOURS} hours of rounds of ${BUSY_SECONDS} s under a switch that ${what}: journal`,
+    against: 'none',
+    unit: 'MB',
+    measure: async () => (await measureJournal(write, (HOURS * HOUR) / BUSY_SECONDS)) / 2 ** 20,
+  },
+  {
+    id: '22c',
+    what: 'the same: resume',
+    against: 'none',
+    unit: 's',
+    measure: async () => (await measureBusyRecovery(HOURS, write)).tookMs / 1000,
+  },
+  {
+    id: '22c',
+    what: 'the same: resume',
+    against: 'after one hour',
+    measure: async () =>
+      (await measureBusyRecovery(HOURS, write)).tookMs / (await measureBusyRecovery(1, write)).tookMs,
+  },
+  {
+    id: '22c',
+    what: 'the same: longest hold of the event loop, in a process that has resumed a run before',
+    against: 'none',
+    unit: 'ms',
+    pass: 50,
+    excellent: 20,
+    measure: async () => (await measureBusyRecovery(HOURS, write)).holdMs,
+  },
+  {
+    id: '22c',
+    what: 'the same: most memory',
+    against: 'after one hour',
+    measure: async () =>
+      (await measureBusyRecovery(HOURS, write)).peakMb / (await measureBusyRecovery(1, write)).peakMb,
+  },
+];
 const UNDER_SWITCH = 'the same while an order rests under a deadman switch of 60 s';
 
 export const LONG_RUN_ROWS: readonly Row[] = [
@@ -245,4 +304,7 @@ export const LONG_RUN_ROWS: readonly Row[] = [
     measure: async () =>
       (await measureRecoveryOfOrders(ORDERS)).peakMb / (await measureRecoveryOfOrders(ORDERS / 10)).peakMb,
   },
+  ...inBusyRounds('read and amend', writeAmendingRounds),
+  ...inBusyRounds('place, read and cancel', writePlacingRounds),
+  ...inBusyRounds('place, read, amend and cancel', writeBusyRounds),
 ];
