@@ -19,6 +19,8 @@ export interface RunContext extends RunPorts {
   readonly approvals: Approvals;
   /** Whether the kill switch ends the run. */
   isKilled(): boolean;
+  /** How many times another process took the run up. */
+  countResumes(): number;
   /** Numbers the calls of a step: `<path>#<n>`. A replay gives the same numbers. */
   callId(path: string): string;
   /** Forgets the number of a step that calls no more, so that memory does not grow with the rounds of a loop. */

@@ -26,9 +26,18 @@ interface Look extends Partial<LookRequest> {
 
 /**
  * Reads what shows what the run has opened and which stops still cover it: the orders that rest, those that ended short and their
- * fills, and the price of the market where records hide a trigger. It ends with the scope of a call.
+ * fills, and the price of the market where records hide a trigger. It ends with the scope of a call. Where another process takes the run
+ * up meanwhile, all of it once more: what was read before may have changed since.
  */
-export async function readUnseen(
+export async function readUnseen(run: RunContext, look: Look): Promise<readonly TrackedOrder[]> {
+  for (;;) {
+    const resumes = run.countResumes();
+    const unseen = await readOnce(run, look);
+    if (run.countResumes() === resumes) return unseen;
+  }
+}
+
+async function readOnce(
   run: RunContext,
   { prefix = '', step = 'settle', cancel = new Cancellation(), patienceMs = 0 }: Look,
 ): Promise<readonly TrackedOrder[]> {
@@ -52,11 +61,14 @@ export async function readAllUnseen(
 ): Promise<void> {
   const { clock, setup } = run;
   const { cancel = new Cancellation() } = look;
-  const until = clock.now() + (leaves.position === 'open' ? 0 : setup.fillsWindowMs);
+  const windowMs = leaves.position === 'open' ? 0 : setup.fillsWindowMs;
+  let until = clock.now() + windowMs;
   for (;;) {
+    const resumes = run.countResumes();
     const patienceMs = Math.max(0, until - clock.now());
     const [unseen] = await readUnseen(run, { ...look, patienceMs });
     if (unseen === undefined || leaves.position === 'open') return;
+    if (run.countResumes() !== resumes) until = clock.now() + windowMs;
     if (clock.now() >= until)
       throw new StepFailure(
         'unprotected_position',

@@ -90,6 +90,9 @@ class Execution {
   private readonly approvals = new Approvals();
   private frame: Frame | undefined;
   private haltedFor: ErrorFact | undefined;
+  /** How many times another process took the run up, and how many of these had been when it looked at its end. */
+  private resumes = 0;
+  private lookedIn = 0;
 
   constructor(setup: RunSetup, ports: RunPorts) {
     const calls = new PassingMap<string, number>();
@@ -123,6 +126,7 @@ class Execution {
       releaseCalls,
       approvals: this.approvals,
       isKilled: () => this.killed,
+      countResumes: () => this.resumes,
       positions: new RunPositions(ports.log.tracker),
     };
     this.context = { ...shared, orderManager: new OrderManager(shared) };
@@ -152,6 +156,8 @@ class Execution {
   }
 
   markResumed(): void {
+    this.resumes += 1;
+    this.context.orderManager.watch.forgetShown();
     this.context.heartbeat.markResumed();
   }
 
@@ -343,6 +349,8 @@ class Execution {
       }
       default:
         await this.exitSwitch(isHalting);
+        // What the run leaves is judged by what was read before another process took it up.
+        if (this.lookedIn !== this.resumes) await this.lookAtEnd(state);
         if (state === 'exitingSucceeded' || state === 'exitingStopped') this.requireKeptAtEnd();
     }
   }
@@ -353,10 +361,11 @@ class Execution {
    */
   private async lookAtEnd(state: string): Promise<void> {
     const { clock, setup } = this.context;
-    const endsWell = state === 'finalizing' || state === 'finalizingStopped';
+    const endsWell = ['finalizing', 'finalizingStopped', 'exitingSucceeded', 'exitingStopped'].includes(state);
     const look = async () => {
       if (endsWell) await readAllUnseen(this.context, setup.runbook, {});
       else await readUnseen(this.context, {});
+      this.lookedIn = this.resumes;
     };
     let since = clock.now();
     await runEach(look, () => {

@@ -16,7 +16,7 @@ import {
   haltUnrecorded,
   MOST_HIDDEN,
 } from './completing.ts';
-import { findEndShownAt, findMissing, mayHaveMore } from './completion.ts';
+import { findEndShownAt, findMissing, isClosedShort, mayHaveMore } from './completion.ts';
 import { callWhileWanted, type OrderManagerParts } from './parts.ts';
 import type { OrderWatch } from './watch.ts';
 
@@ -34,13 +34,19 @@ export const LAST_LOOK_WITHIN_MS = 8000;
 /** Pauses between them, ms. */
 const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
 
+/** Until when readings are repeated, and until when one may wait for tokens, epoch ms. */
+interface LookTimes {
+  readonly until: number;
+  readonly patientUntil: number;
+}
+
 export class LastLook {
   private readonly run: OrderManagerParts;
   private readonly watch: OrderWatch;
   private readonly completing: Completing;
   /** When the fills of an order that ended with less than it asked for were last read, epoch ms. */
   private readonly lookedAt = new WeakMap<TrackedOrder, number>();
-  /** When a last look at an order was sent that got an answer, epoch ms. */
+  /** When a look was sent whose answer showed nothing of an order, epoch ms: of one that it need not show. */
   private readonly answeredAt = new WeakMap<TrackedOrder, number>();
   /** When one at an order that ended short got no answer, epoch ms: not each look of an end waits for one that is away. */
   private readonly unansweredAt = new WeakMap<TrackedOrder, number>();
@@ -97,7 +103,22 @@ export class LastLook {
     return [...before.slice(-MOST_HIDDEN), ...lately].reverse();
   }
 
-  /** Whether an answer has shown what filled of an order that ended short, or has shown nothing of it. */
+  /**
+   * Notes of the orders that ended short that an answer shows nothing of them. Of one that a record has shown before it proves nothing, the
+   * next answer may have it, until its fills must be out: these say then what it filled.
+   */
+  private noteAnswer(orders: readonly TrackedOrder[], outcome: CallOutcome<'GET /orders'>, askedAt: number): void {
+    const isUnrecorded = outcome.kind === 'denied' && outcome.code === NOT_RECORDED;
+    if (outcome.kind !== 'confirmed' && !isUnrecorded) return;
+    const before = askedAt - this.run.setup.fillsWindowMs;
+    for (const order of orders) {
+      const isKnown = order.snapshot.context.confirmedAt !== undefined;
+      if (isUnrecorded || !isKnown || (findEndShownAt(order.snapshot) ?? askedAt) < before)
+        this.answeredAt.set(order, askedAt);
+    }
+  }
+
+  /** Whether an answer has shown what filled of an order that ended short, or nothing of one that it need not show. */
   private hasSeenEnd(order: TrackedOrder): boolean {
     const shownAt = findEndShownAt(order.snapshot);
     if (shownAt === undefined || this.watch.hasShownEndSince(shownAt, order)) return true;
@@ -120,18 +141,24 @@ export class LastLook {
     const askedAt = clock.now();
     const looked = due.map(({ order }) => order);
     const outcome = await this.readOnce(looked, { class: 'resolve', deadlineAt: askedAt, step, cancel });
-    if (outcome.kind === 'confirmed') for (const order of looked) this.answeredAt.set(order, askedAt);
+    this.noteAnswer(looked, outcome, askedAt);
+    const left = looked.filter((order) => !this.hasSeenEnd(order));
+    if (outcome.kind === 'confirmed' && left.length > 0) {
+      await sleepUntil(clock, clock.now() + REPEAT_DELAYS_MS[0], cancel);
+      await this.readOnce(left, { class: 'resolve', deadlineAt: clock.now(), step, cancel });
+    }
     this.watch.check();
   }
 
   /** Reads the orders of each market until an answer comes. */
-  private async readLast(orders: readonly TrackedOrder[], request: LookRequest): Promise<void> {
-    const until = this.run.clock.now() + LAST_LOOK_WITHIN_MS;
+  private async readLast(orders: readonly TrackedOrder[], { patienceMs, ...request }: LookRequest): Promise<void> {
+    const now = this.run.clock.now();
+    // For all markets together: a stop elsewhere may have ended, and what closes the position waits for the look.
+    const times = { until: now + LAST_LOOK_WITHIN_MS, patientUntil: now + patienceMs };
     for (const market of new Set(orders.map(({ intent }) => intent.market)))
       await this.readUntilAnswered(
         orders.filter(({ intent }) => intent.market === market),
-        request,
-        until,
+        { ...request, ...times },
       );
     this.watch.check();
   }
@@ -139,8 +166,7 @@ export class LastLook {
   /** One lost answer must not make a stop count as working that ended an hour ago. Where none comes, that is said of each order. */
   private async readUntilAnswered(
     orders: readonly TrackedOrder[],
-    { step, cancel, patienceMs }: LookRequest,
-    until: number,
+    { step, cancel, until, patientUntil }: Pick<LookRequest, 'step' | 'cancel'> & LookTimes,
   ): Promise<void> {
     const { clock, log } = this.run;
     const since = clock.now();
@@ -150,14 +176,18 @@ export class LastLook {
     for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
       if (left.length === 0) return;
       const askedAt = clock.now();
-      const deadlineAt = Math.max(askedAt, since + patienceMs);
+      const deadlineAt = Math.max(askedAt, patientUntil);
       const urgency = left.length === 1 ? 'complete' : 'reconcile';
       const outcome = await this.readOnce(left, { class: urgency, deadlineAt, step, cancel });
-      if (outcome.kind === 'confirmed' || (outcome.kind === 'denied' && outcome.code === NOT_RECORDED)) {
-        for (const order of left) this.answeredAt.set(order, askedAt);
-        return;
-      }
-      left = left.filter((order) => !this.watch.hasShownSince(since, order));
+      this.noteAnswer(left, outcome, askedAt);
+      // One that this answer shows as ended is waited for by the next look.
+      if (outcome.kind === 'confirmed')
+        left = left.filter(
+          (order) => !this.hasSeenEnd(order) && (findEndShownAt(order.snapshot) ?? askedAt) <= askedAt,
+        );
+      else if (outcome.kind === 'denied' && outcome.code === NOT_RECORDED) return;
+      else left = left.filter((order) => !this.watch.hasShownSince(since, order));
+      if (left.length === 0) return;
       // It waits for tokens no longer.
       if (outcome.kind === 'denied') break;
       isUnanswered = true;
@@ -218,13 +248,18 @@ export class LastLook {
 
   /**
    * The same of the record first, which soon shows what it did not when it showed the end, before an exit sends another order for the
-   * rest: fills may lag for longer. As urgent as that order.
+   * rest: fills may lag for longer. As urgent as that order. The position is bare meanwhile: no record is read that an answer has shown
+   * late enough, and what several have filled is read in one page.
    */
   async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
+    const { clock } = this.run;
+    const since = clock.now();
+    const isShort = ({ snapshot }: TrackedOrder) => mayHaveMore(snapshot);
+    const short = orders.filter(isShort).slice(-MOST_HIDDEN);
+    const owed = short.filter((order) => !this.hasSeenEnd(order) || isClosedShort(order.snapshot, since));
+    if (owed.length > 0) await this.readOnce(owed, { class: 'resolve', deadlineAt: since, step, cancel });
     const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
-    for (const what of ['record', 'fills'] as const)
-      for (const order of orders.filter(({ snapshot }) => mayHaveMore(snapshot)))
-        haltUnrecorded(await this.completing.readOne(order, what, request), step);
+    if (clock.now() - since < ANSWER_AT_ONCE_MS) await this.completing.readAll(short.filter(isShort), 'fills', request);
     this.watch.check();
   }
 

@@ -64,7 +64,7 @@ export class OrderWatch {
   /** Readings under way or waiting for tokens, by market. */
   private readonly polls = new Map<string, Poll>();
   /** When the reading was sent that last showed the order, epoch ms; of the orders that were shown within POLL_MS. */
-  private readonly shownAt = new PassingMap<TrackedOrder, number>();
+  private shownAt = new PassingMap<TrackedOrder, number>();
   /** The same of orders that have ended, for as long as the run. */
   private readonly endShownAt = new WeakMap<TrackedOrder, number>();
   /** Markets whose orders do not fit into one page. */
@@ -288,6 +288,11 @@ export class OrderWatch {
       purpose,
       ...limits,
     });
+  }
+
+  /** Forgets which orders a reading has just shown: another process goes on, and they may have changed since. */
+  forgetShown(): void {
+    this.shownAt = new PassingMap();
   }
 
   /** Whether a reading showed the order that was sent at `ms` (epoch) or later, at most POLL_MS ago. */
