@@ -50,9 +50,10 @@ function doubled({ books }: Performance): string[] {
 }
 
 /** The same seed at the same time is the same run, and its journal is executed to the same requests again. */
-describe.each(SHIPPED)('%s, under faults', (name) => {
+describe.each(SHIPPED.slice(0, 10))('%s, under faults', (name) => {
   it('is the same each time, a seed', () => sameEachTime(scenes(name), 1, 0));
-
+});
+describe.each(SHIPPED)('%s, under faults', (name) => {
   it('is the same each time, 20 seeds', { tags: ['long'] }, () => sameEachTime(scenes(name), 20, 1));
 });
 
