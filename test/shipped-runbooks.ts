@@ -45,7 +45,16 @@ export function shippedSource(name: string): SourceText | undefined {
   return existsSync(file) ? { file: `runbooks/${name}.yaml`, text: readFileSync(file, 'utf8') } : undefined;
 }
 
+const loaded = new Map<string, LoadedRunbook>();
+
+/** Checked once: checking costs more than most of what is asked of it. */
 export function loadShipped(name: string): LoadedRunbook {
+  const known = loaded.get(name) ?? load(name);
+  loaded.set(name, known);
+  return known;
+}
+
+function load(name: string): LoadedRunbook {
   const source = shippedSource(name);
   if (source === undefined) throw new Error(`no runbook ships as ${name}`);
   return loadedFrom(source, shippedSource);

@@ -5,6 +5,7 @@ import { RecordAhead } from '../../src/journal/record-ahead.ts';
 import { readParts } from '../../src/journal/rounds/passed-rounds.ts';
 import { PRICE_FEED } from '../engine/stage.ts';
 import { readAllEntries } from '../journal/read-all.ts';
+import { itFirst } from '../rows.ts';
 import { type Hosted, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
@@ -24,7 +25,7 @@ const MINUTE = 60_000;
 const pass = (ms: number) => world.time.advanceTo(world.time.now() + ms);
 const sizeOf = async () => (await world.store.read('a')).reduce((sum, { line }) => sum + line.length, 0);
 
-it.each([
+itFirst(1, [
   ['under a switch of a minute', ARMED, 3],
   ['of slow rounds under it', SLOW, 3],
   ['that counts, and polls a moving price', COUNTING, 3],

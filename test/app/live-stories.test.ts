@@ -166,10 +166,10 @@ async function endFlat(seed: number): Promise<void> {
 }
 
 describe('through the deaths of its processes', () => {
-  it.each(listSeeds(1, 9))('no limit of the account is passed by its runs: %i', passNoLimit);
-  it.each(listSeeds(1, 9))('a position is held, and closed once: %i', endFlat);
+  it.each(listSeeds(1, 5))('no limit of the account is passed by its runs: %i', passNoLimit);
+  it.each(listSeeds(1, 5))('a position is held, and closed once: %i', endFlat);
   it('and so in many more', { tags: ['long'], timeout: 300_000 }, async () => {
-    for (const seed of listSeeds(9, 100)) {
+    for (const seed of listSeeds(5, 100)) {
       await passNoLimit(seed);
       await endFlat(seed);
     }

@@ -110,7 +110,7 @@ describe('a record that is read while it is played', () => {
   });
 
   it('has what the process before wrote in its last moment, while it was read', async () => {
-    const process = await leave(QUOTES, 300_000);
+    const process = await leave(QUOTES, 180_000);
     const lines = await world.store.read('a');
     const late = lines.slice(-40);
     const read = world.store.read.bind(world.store);
@@ -142,21 +142,21 @@ describe('a record that is read while it is played', () => {
   });
 
   it('prevents the resume where a line of it cannot be read, and nothing is written', async () => {
-    const process = await leave(QUOTES, 300_000);
+    const process = await leave(QUOTES, 180_000);
     const lines = await world.store.read('a');
     const read = world.store.read.bind(world.store);
     world.store.read = async (run, range) =>
-      (await read(run, range)).map((each) => (each.seq === 2000 ? { ...each, line: '{"v":2' } : each));
+      (await read(run, range)).map((each) => (each.seq === 1500 ? { ...each, line: '{"v":2' } : each));
     await expect(world.time.runUntil(process.live('a').resume())).rejects.toMatchObject({ reason: 'damaged' });
     expect(await read('a')).toEqual(lines);
   });
 
   it('shows at its end that a line was changed: the run cancels and places nothing', async () => {
-    const process = await leave(QUOTES, 300_500);
+    const process = await leave(QUOTES, 180_500);
     const read = world.store.read.bind(world.store);
     world.store.read = async (run, range) =>
       (await read(run, range)).map((each) =>
-        each.seq === 2000 ? { ...each, line: each.line.replace('"mono":', '"mono":1') } : each,
+        each.seq === 1500 ? { ...each, line: each.line.replace('"mono":', '"mono":1') } : each,
       );
     const live = process.live('a');
     await world.time.runUntil(live.resume());

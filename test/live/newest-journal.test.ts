@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSqliteAccountJournal } from '../../src/journal/account/sqlite.ts';
 import { readLastAnchor } from '../../src/journal/anchors/newest.ts';
+import { itFirst } from '../rows.ts';
 import { envelope, type MockVenue } from './mock-venue.ts';
 import { document, LIMIT, profile, scene, until } from './scene.ts';
 
@@ -55,7 +56,7 @@ describe.concurrent('before the first order of a process', () => {
       });
     }));
 
-  it.each([
+  itFirst(1, [
     ['one that only read', (_: MockVenue) => READING],
     [
       'one that placed nothing, as the venue did not show its orders',
@@ -87,9 +88,9 @@ describe.concurrent('before the first order of a process', () => {
     }),
   );
 
-  it.each([
-    ['another store', undefined],
+  itFirst(1, [
     ['a copy of the store from before', 'runbook.db'],
+    ['another store', undefined],
   ])('%s of the same state folder is refused: what the newest one has is not in its ledger', (_what, copied) =>
     scene({}, async ({ venue, live, run, write, path }) => {
       const folder = join(path, '.runbook');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { itFirst } from '../rows.ts';
 import { envelope, type MockVenue, type Reaction, type Rule } from './mock-venue.ts';
 import { document, LIMIT, type Report, scene } from './scene.ts';
 
@@ -84,7 +85,7 @@ describe.concurrent('an order on the wire', () => {
 });
 
 describe.concurrent('the readings at the start', () => {
-  it.each([
+  itFirst(1, [
     ['without an answer', { cut: true }],
     ['with status 503', { status: 503, body: envelope([], 'BUSY') }],
     ['with half a document', { body: '{"success":true,"error":"","result":[{"id":' }],
@@ -105,13 +106,13 @@ describe.concurrent('the readings at the start', () => {
 });
 
 describe.concurrent('an order whose answer says nothing', () => {
-  it.each([
-    ['status 500 after it was placed', { done: true, status: 500, body: 'oops' }],
-    ['status 502 with a page', { done: true, status: 502, body: '<html>', headers: { 'content-type': 'text/html' } }],
+  itFirst(3, [
     ['a cut connection after it was placed', { done: true, cut: true }],
     ['half a document', { done: true, body: '{"success":true,"error":"","result":[{"id":' }],
-    ['success without a record', { done: true, body: envelope([]) }],
     ['a refusal of an unknown text, although it was placed', { done: true, body: envelope([], 'SOMETHING_NEW') }],
+    ['status 500 after it was placed', { done: true, status: 500, body: 'oops' }],
+    ['status 502 with a page', { done: true, status: 502, body: '<html>', headers: { 'content-type': 'text/html' } }],
+    ['success without a record', { done: true, body: envelope([]) }],
     ['a refusal as duplicate, although it was placed', { done: true, body: envelope([], 'CLIENT_ORDER_ID_DUPLICATE') }],
     ['an answer that comes too late', { done: true, delayMs: 12_000 }],
   ] as const)('%s: looked up and adopted, never sent again', (_name, reaction) =>
@@ -137,7 +138,7 @@ describe.concurrent('an order whose answer says nothing', () => {
       },
     ));
 
-  it.each([
+  itFirst(1, [
     ['a cut connection', { cut: true }],
     ['status 500 with an envelope', { status: 500, body: envelope(null, 'INTERNAL') }],
   ] as const)('%s and no trace of it: exit 1, one POST, and its absence is proven', (_name, reaction) =>

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { isHere } from '../needs.ts';
+import { itFirst } from '../rows.ts';
 import { envelope, JWT, MockVenue, REFRESH } from './mock-venue.ts';
 import { BIN, document, type Ended, LIMIT, type Report, rests, type Scene, scene, until } from './scene.ts';
 
@@ -36,7 +37,7 @@ async function resumed({ run }: Scene, words: readonly string[] = []): Promise<E
 }
 
 describe.concurrent('signals', () => {
-  it.each([
+  itFirst(1, [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     // A terminal that is closed.
@@ -225,7 +226,7 @@ describe.concurrent('a process that dies', () => {
       ),
   );
 
-  it('is resumed once where its store is the state folder’s own under another name', () =>
+  it('is resumed once where its store is the state folder’s own under another name', { tags: ['long'] }, () =>
     scene({ runbook: resting('2s'), profile: 'store: {sqlite: alias/runbook.db}' }, async (stage) => {
       const { venue, start, run, path } = stage;
       mkdirSync(join(path, '.runbook'), { mode: 0o700 });
@@ -238,9 +239,10 @@ describe.concurrent('a process that dies', () => {
       const ended = await resumed(stage);
       expect([ended.exit, report(ended).outcome]).toEqual([0, 'succeeded']);
       expect((await run(['audit', 'verify', 'last'])).exit).toBe(0);
-    }));
+    }),
+  );
 
-  it('with runs of two accounts: both are resumed, in one document', () =>
+  it('with runs of two accounts: both are resumed, in one document', { tags: ['long'] }, () =>
     scene({ runbook: resting('2s') }, async (stage) => {
       const { venue, start, write, path } = stage;
       const second = await new MockVenue().open();
@@ -260,9 +262,10 @@ describe.concurrent('a process that dies', () => {
         'canceled',
       ]);
       await second.close();
-    }));
+    }),
+  );
 
-  it('beside one that goes on for hours: each is continued', () =>
+  it('beside one that goes on for hours: each is continued', { tags: ['long'] }, () =>
     scene({ runbook: resting('2s') }, async ({ venue, start, write }) => {
       write('long.yaml', resting('10h').replace('runbook: one', 'runbook: long'));
       for (const file of ['one.yaml', 'long.yaml']) {
@@ -279,7 +282,8 @@ describe.concurrent('a process that dies', () => {
       both.child.kill('SIGTERM');
       expect((await both.ended).exit).toBe(143);
       expect(venue.orders.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
-    }));
+    }),
+  );
 });
 
 describe.concurrent('several processes', () => {

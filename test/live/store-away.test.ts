@@ -1,5 +1,6 @@
 /** A store that cannot be reached for a while suspends a live run: nothing new leaves, the rest goes on, and no verdict follows. */
 import { describe, expect, it } from 'vitest';
+import { itFirst } from '../rows.ts';
 import { type LeftRun, type Outage, type Part, type Played, playLive } from './live-bench.ts';
 
 const SPANS = Array.from({ length: 30 }, (_, index) => (index + 1) * 1_000);
@@ -39,7 +40,7 @@ describe('a store that cannot be reached for 1 to 30 s', () => {
     ['where a cancel is due', 24_000],
     ['at the end of the run', 44_000],
   ] as const;
-  it.each(MOMENTS)('%s fails no run, and sends what adds no risk', (_where, from) => lives(from, 5));
+  it.each(MOMENTS)('%s fails no run, and sends what adds no risk', (_where, from) => lives(from, 10));
   it.each(MOMENTS)('%s fails no run, for any number of seconds', { tags: ['long'] }, (_where, from) => lives(from, 1));
 
   async function lives(from: number, every: number): Promise<void> {
@@ -65,7 +66,7 @@ describe('a store that cannot be reached for 1 to 30 s', () => {
     }
   }
 
-  it.each<Part>(['journal', 'leases', 'kill switch', 'commands', 'token ledger'])(
+  itFirst<[Part]>(2, [['journal'], ['leases'], ['kill switch'], ['commands'], ['token ledger']])(
     'in one part alone (%s) fails no run either',
     async (only) => {
       for (const from of [15_000, 24_000])

@@ -264,7 +264,7 @@ describe('hostile input', () => {
     expect(faults(RUNBOOK)).toEqual([]);
   });
 
-  itHolds('never throws on a mangled runbook', 1500, (numRuns) => {
+  itHolds('never throws on a mangled runbook', 800, (numRuns) => {
     const noise = fc.constantFrom(
       '',
       ' ',
@@ -310,7 +310,7 @@ describe('hostile input', () => {
     );
   });
 
-  itHolds('never throws, and places every diagnostic inside the text', 3000, (numRuns) => {
+  itHolds('never throws, and places every diagnostic inside the text', 1600, (numRuns) => {
     const fragment = fc.constantFrom(
       'a: ',
       '- ',

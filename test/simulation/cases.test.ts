@@ -6,7 +6,7 @@ import { storyOf } from './story.ts';
 import { simulate } from './world.ts';
 
 /** Of the seeds that have failed once `npm test` has as many as it has time for. */
-const IN_A_HURRY = 24;
+const IN_A_HURRY = 10;
 
 describe('seeds that have failed once', () => {
   const holds = async ({ seed }: { readonly seed: number }) => {
@@ -54,15 +54,19 @@ it('a time-out that falls into the look of a close has its replay come to it at 
   expect(await breachesOf(await simulate({ drawn: 1054 }))).toEqual([]);
 });
 
-it.each([1_792_001_529])('what falls due as a process is stopped has the time of that: drawn %i', async (drawn) => {
-  const happened = await simulate({ drawn });
-  expect(await breachesOf(happened)).toEqual([]);
-  const begun = happened.entries.filter(
-    ({ type, step }) => type === 'step.started' && step.endsWith(':wait_for[1]/w2'),
-  );
-  const [at] = happened.stops.map(({ from }) => from);
-  expect(begun.map((entry) => entry.at)).toEqual([at, at, at]);
-});
+it.each([1_792_001_529])(
+  'what falls due as a process is stopped has the time of that: drawn %i',
+  { tags: ['long'] },
+  async (drawn) => {
+    const happened = await simulate({ drawn });
+    expect(await breachesOf(happened)).toEqual([]);
+    const begun = happened.entries.filter(
+      ({ type, step }) => type === 'step.started' && step.endsWith(':wait_for[1]/w2'),
+    );
+    const [at] = happened.stops.map(({ from }) => from);
+    expect(begun.map((entry) => entry.at)).toEqual([at, at, at]);
+  },
+);
 
 it.each([400_004_608])('a disk that hangs as the run disarms its switch lets it not fire: drawn %i', async (drawn) => {
   const happened = await simulate({ drawn });
@@ -121,7 +125,7 @@ it.each([1_790_014_053])(
   },
 );
 
-it.each([1_760_305_670])('an item is undone behind a later one: drawn %i', async (drawn) => {
+it.each([1_760_305_670])('an item is undone behind a later one: drawn %i', { tags: ['long'] }, async (drawn) => {
   const happened = await simulate({ drawn });
   expect(await breachesOf(happened)).toEqual([]);
   expect(
@@ -161,6 +165,7 @@ it.each([1108, 1_740_002_078])('a wait for an order in `finally` halts: drawn %i
 
 it.each([1_740_000_342])(
   'a late page shows an amended order as cancelled, and it works on: drawn %i',
+  { tags: ['long'] },
   async (drawn) => {
     const happened = await simulate({ drawn });
     expect(await breachesOf(happened)).toEqual([]);
@@ -201,7 +206,7 @@ describe('another program', () => {
 
 describe('a simulation', () => {
   it('is the same whenever its seed is run', async () => {
-    for (const seed of [0, 29, 84, 1195]) {
+    for (const seed of [29, 1195]) {
       const [once, again] = [await simulate(seed), await simulate(seed)];
       expect(again.stored).toEqual(once.stored);
       expect(again.books).toEqual(once.books);

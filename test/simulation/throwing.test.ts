@@ -12,11 +12,11 @@ import { simulate } from './world.ts';
 
 const PLACES: readonly Place[] = ['boundary', 'evaluation'];
 /** With deaths of processes, branches, amends, handlers, `finally`, orders of unknown fate. */
-const SEEDS = [3, 4];
+const SEEDS = [4];
 /** Where the broken protocol is caught that makes the same mistake and lets it out of the interpreter. */
 const ESCAPING =
   MUTANT_SEEDS['lets a mistake of its own out of the interpreter, past undo, on_error and finally'] ?? [];
-const MORE_SEEDS = [8, 12, ...Array.from({ length: 30 }, (_, index) => index * 13 + 1)];
+const MORE_SEEDS = [3, 8, 12, ...Array.from({ length: 30 }, (_, index) => index * 13 + 1)];
 
 describe('a mistake of ours', { timeout: 1_200_000 }, () => {
   it.each(SEEDS)('fails the run of seed %i, wherever it is thrown', async (seed) => {

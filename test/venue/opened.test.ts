@@ -11,6 +11,7 @@ import {
   type OwnOrder,
 } from '../../src/venue/position/opened.ts';
 import type { FillRecord } from '../../src/venue/records.ts';
+import { itHolds } from '../property.ts';
 import { fill, T0, terms } from './order-samples.ts';
 
 interface Numbered extends OwnOrder {
@@ -58,7 +59,7 @@ const TRADES = fc.array(
 );
 
 describe('what a run has opened', () => {
-  it('is the same whatever the order in which its fills are read, and however many came before', () => {
+  itHolds('is the same whatever the order in which its fills are read, and however many came before', 40, (numRuns) => {
     fc.assert(
       fc.property(SHAPES, TRADES, (shapes, trades) => {
         const orders = shapes.map(makeOrder);
@@ -90,11 +91,11 @@ describe('what a run has opened', () => {
         expect(position.hasOwn).toBe(orders.some(hasFilled));
         expect(position.net.eq(computeOpened(orders, [], NOTHING_BESIDE))).toBe(true);
       }),
-      { numRuns: 20 },
+      { numRuns },
     );
   });
 
-  it('lists what others traded beside some of the orders as if each trade were listed', () => {
+  itHolds('lists what others traded beside some of the orders as if each trade were listed', 100, (numRuns) => {
     fc.assert(
       fc.property(SHAPES, TRADES, fc.nat(), fc.nat(300), (shapes, trades, own, from) => {
         const orders = shapes.map(makeOrder);
@@ -117,7 +118,7 @@ describe('what a run has opened', () => {
         const listed = computeOpened(some, [], { ...NOTHING_BESIDE, trades: others });
         expect(computeOpened(some, [], beside).toFixed()).toBe(listed.toFixed());
       }),
-      { numRuns: 50 },
+      { numRuns },
     );
   });
 
