@@ -68,6 +68,124 @@ describe('the look at the end of a run', () => {
   });
 });
 
+describe('the look at an order that ended with less than it asked for', () => {
+  const SIZES_LATE = { surprises: { filledLagMs: 2000 }, fillLagMs: 30_000 };
+  const AT_ONCE = {
+    latencyMs: { min: 10, max: 10 },
+    processingMs: { min: 0, max: 0 },
+    visibilityLagMs: { min: 0, max: 0 },
+  };
+  const perf = async (text: string, config: SimulatorConfig, between?: Scene['between']): Promise<Performance> => {
+    const loaded = loadedFrom({ file: 'short.yaml', text: `runbook: short\ndsl: 1\n${text}` });
+    const given = { ...CONFIG, ...SIZES_LATE, ...AT_ONCE, ...config };
+    const scene = {
+      loaded,
+      inputs: inputsFrom(loaded, {}),
+      config: given,
+      ...(between === undefined ? {} : { between }),
+    };
+    const performance = await perform(scene);
+    await replay(performance, scene);
+    return performance;
+  };
+  const ENTRY = '  - id: o\n    place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}\n';
+  const CLOSES =
+    'leaves: {position: protected}\non_error: [{close: {market: BTC-USD, feed: 64000, slip: 5%}}]\nsteps:\n';
+  const FILLS = { on: 'DELETE /orders', do: 'fill_first', fraction: '0.5', when: { call: 1 } } as const;
+
+  it.each([
+    ['has no row', { do: 'empty_result' }],
+    ['says that there is no such order', { do: 'error', error: 'ORDER_NOT_FOUND', status: 404 }],
+  ] as const)('goes on where an answer %s', async (_, fault) => {
+    const when = { afterMs: 2500, untilMs: 3700 };
+    const faults = [FILLS, { on: 'GET /orders', ...fault, when }];
+    const played = await perf(`${CLOSES}${ENTRY}  - cancel: o\n`, { faults });
+    expect([played.report.error?.kind, isFlat(played)]).toEqual(['unprotected_position', true]);
+  });
+
+  it('goes on where a page lacks it', async () => {
+    const second = ENTRY.replace('id: o', 'id: q').replace('60000', '59000');
+    const hides = (venue: Transport, time: { now(): number }): Transport => ({
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        const at = time.now() - START;
+        if (request.endpoint !== 'GET /orders' || reply.kind !== 'answer' || at < 3600 || at > 5600) return reply;
+        const { result } = JSON.parse(reply.body) as { result: Row[] };
+        const rows = result.filter(({ price }) => price !== '60000');
+        return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
+      },
+    });
+    const steps = `${ENTRY}${second}  - cancel: o\n  - cancel: q\n`;
+    const played = await perf(`${CLOSES}${steps}`, { faults: [FILLS] }, hides);
+    expect([played.report.error?.kind, isFlat(played)]).toEqual(['unprotected_position', true]);
+  });
+
+  it('is made once more by an exit: it sells what is held', async () => {
+    const held = `${LONG.replace('64100', '64200')}${STOP}`;
+    const target =
+      '  - place: {type: limit, market: BTC-USD, side: short, size: 0.1, price: 66000}\n    allow: reduce\n';
+    const close = '  - wait: 10s\n  - close: {market: BTC-USD, feed: 64000, slip: 5%}\n';
+    const faults = [
+      FILLS,
+      { on: 'GET /orders', do: 'empty_result', when: { afterMs: 45_000, untilMs: 46_100 } },
+    ] as const;
+    const played = await perf(`leaves: {position: none}\nsteps:\n${held}${target}${close}`, { faults });
+    const exits = played.books.orders.filter(({ side, type }) => side === 'short' && type === 'market');
+    expect([exits.map(({ initial_size: size }) => size), isFlat(played)]).toEqual([['0.05'], true]);
+  });
+
+  it('waits a minute for tokens, in however many markets', async () => {
+    const names = Array.from({ length: 4 }, (_, index) => `M${index}-USD`);
+    const market = { tick: '1', lot: '0.0001', start: '1000', spreadBps: 0, depth: '100' };
+    const path = { kind: 'points', points: [{ afterMs: 0, price: '1000' }] } as const;
+    const place = (name: string, index: number) =>
+      `  - id: o${index}\n    place: {type: limit, market: ${name}, side: long, size: 0.1, price: 900}\n`;
+    const cancels = names.map((_, index) => `        b${index}: [{cancel: o${index}}]\n`).join('');
+    const steps = `${names.map(place).join('')}  - parallel:\n      branches:\n${cancels}`;
+    const foreign = Array.from({ length: 300 }, (_, second) => ({
+      afterMs: 2605 + second * 1000,
+      tokens: second === 0 ? 1200 : 60,
+    }));
+    const played = await perf(`leaves: {position: none}\nsteps:\n${steps}`, {
+      markets: Object.fromEntries(names.map((name) => [name, { ...market, path }])),
+      tokens: { foreign },
+      faults: [{ ...FILLS, when: {} }],
+      visibilityLagMs: { min: 20, max: 20 },
+      processingMs: { min: 10, max: 10 },
+    });
+    const stepsEnd = played.entries.findLast(({ type, step }) => type === 'step.ended' && step.startsWith('steps'));
+    const handling = played.entries.find(({ type, data }) => type === 'run.moved' && data.to === 'handling');
+    expect(played.report.error?.kind).toBe('unprotected_position');
+    expect((handling?.at ?? 0) - (stepsEnd?.at ?? 0)).toBeLessThan(62_000);
+  });
+
+  it('keeps the second order of an exit back for seconds, however many targets it cancelled', async () => {
+    const targets = `  - for_each:\n      each: k\n      in: range(30)\n      do:\n        - place: {type: limit, market: BTC-USD, side: short, size: 0.01, price: 66000}\n          allow: reduce\n`;
+    const held = LONG.replace('0.1, price: 64100', '0.5, price: 64200');
+    const text = `leaves: {position: none}\nsteps:\n${held}${STOP}${targets}  - close: {market: BTC-USD, feed: 64000, slip: 1%}\n`;
+    let exits = 0;
+    const slow = (
+      venue: Transport,
+      time: { now(): number; after(ms: number, turn: () => void): unknown },
+    ): Transport => ({
+      async send(request, options) {
+        if (request.endpoint === 'POST /orders' && JSON.stringify(request.params).includes('"market"')) exits += 1;
+        const reply = await venue.send(request, options);
+        // Behind the first order of the exit every answer is late.
+        if (exits > 1 && request.endpoint.startsWith('GET'))
+          await new Promise<void>((turn) => void time.after(1800, turn));
+        return reply;
+      },
+    });
+    const late = [{ on: 'POST /orders', do: 'late_reject', reason: 'TRY', when: { type: 'market', call: 2 } }] as const;
+    const config = { faults: late, surprises: {}, fillLagMs: 0, latencyMs: { min: 100, max: 100 } };
+    const played = await perf(text, config, slow as never);
+    const sent = played.books.orders.filter(({ side, type }) => side === 'short' && type === 'market');
+    expect([sent.map(({ filled }) => filled), isFlat(played)]).toEqual([['0', '0.5'], true]);
+    expect((sent[1]?.arrivedAt ?? 0) - (sent[0]?.arrivedAt ?? 0)).toBeLessThan(10_000);
+  });
+});
+
 describe('the look at the end of a called runbook', () => {
   const CLOSES = 'leaves: {position: protected}\non_error: [{close: {market: BTC-USD, feed: 64000, slip: 5%}}]\n';
   const unanswered = (atMs: number) => atMs < 604_000;

@@ -1,0 +1,65 @@
+/** Tests that a run which dies while it looks at what it leaves is judged by what its next process reads. */
+import { afterEach, expect, it } from 'vitest';
+import type { Transport } from '../../src/gateway/transport.ts';
+import { World } from './live-host.ts';
+
+const marketAt = (start: string) => ({
+  tick: '1',
+  lot: '0.0001',
+  start,
+  spreadBps: 0,
+  depth: '100',
+  path: { kind: 'points' as const, points: [{ afterMs: 0, price: start }] },
+});
+const CONFIG = { markets: { 'BTC-USD': marketAt('64000'), 'ETH-USD': marketAt('3200') } };
+
+/** A market order and its stop. */
+const hold = (
+  market: string,
+  price: number,
+) => `  - place: {type: market, market: ${market}, side: long, size: 0.1, price: ${price + 100}}
+  - protect: {market: ${market}, side: short, stop_loss: {fraction: 1, trigger: ${price - 500}, price: ${price - 550}}}
+`;
+
+let world: World;
+afterEach(() => world.close());
+
+it.each([
+  ['its steps', ''],
+  ['what finally did', 'finally: [{wait: 3s}]\n'],
+])('sees a stop that was cancelled meanwhile, behind %s', async (_, finallyText) => {
+  const seen = { cancelled: false, hangs: false };
+  /** Once told, the stop in BTC is shown as cancelled, and a reading of ETH gets no answer. */
+  const between = (venue: Transport): Transport => ({
+    ...venue,
+    async send(request, options) {
+      const reply = await venue.send(request, options);
+      if (request.endpoint !== 'GET /orders' || reply.kind !== 'answer') return reply;
+      if (seen.hangs && JSON.stringify(request.params).includes('ETH-USD')) return new Promise(() => {});
+      const { result } = JSON.parse(reply.body) as { result: Record<string, unknown>[] };
+      const isGone = (row: Record<string, unknown>) =>
+        seen.cancelled && row['order_type'] === 'stop_loss' && row['market_id'] === 'BTC-USD';
+      const rows = result.map((row) => (isGone(row) ? { ...row, status: 'canceled' } : row));
+      return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
+    },
+  });
+  world = new World({ config: CONFIG, between });
+  const { time } = world;
+  const first = await time.runUntil(world.openProcess());
+  const steps = `${hold('BTC-USD', 64_000)}${hold('ETH-USD', 3200)}  - wait: 1m\n`;
+  const text = `runbook: two\ndsl: 1\nleaves: {position: protected}\n${finallyText}steps:\n${steps}`;
+  void (await time.runUntil(first.begin('a', text))).waitForEnd();
+  await time.advanceTo(time.now() + 30_000);
+  seen.hangs = true;
+  // It has read BTC and waits for ETH.
+  await time.advanceTo(time.now() + 35_500);
+  first.die();
+  Object.assign(seen, { cancelled: true, hangs: false });
+  const second = await time.runUntil(world.openProcess());
+  const run = second.live('a');
+  await time.runUntil(run.resume());
+  const { outcome, error } = await time.runUntil(run.waitForEnd());
+  expect([outcome, error?.kind]).toEqual(['failed', 'unprotected_position']);
+  const ends = (await world.entries('a')).filter(({ type }) => type === 'run.residual');
+  expect(ends.at(-1)?.data).toMatchObject({ ok: false, left: [{ market: 'BTC-USD', size: '0.1', covered: '0' }, {}] });
+});
