@@ -25,9 +25,9 @@ let world: World;
 afterEach(() => world.close());
 
 it.each([
-  ['its steps', ''],
-  ['what finally did', 'finally: [{wait: 3s}]\n'],
-])('sees a stop that was cancelled meanwhile, behind %s', async (_, finallyText) => {
+  ['its steps, and closes what it held', 61_500, ['0.1', '0.1', '0.1']],
+  ['what finally did', 64_000, ['0.1', '0.1']],
+])('sees a stop that was cancelled meanwhile, behind %s', async (_, hangsFromMs, traded) => {
   const seen = { cancelled: false, hangs: false };
   /** Once told, the stop in BTC is shown as cancelled, and a reading of ETH gets no answer. */
   const between = (venue: Transport): Transport => ({
@@ -45,14 +45,16 @@ it.each([
   });
   world = new World({ config: CONFIG, between });
   const { time } = world;
+  const begun = time.now();
   const first = await time.runUntil(world.openProcess());
   const steps = `${hold('BTC-USD', 64_000)}${hold('ETH-USD', 3200)}  - wait: 1m\n`;
-  const text = `runbook: two\ndsl: 1\nleaves: {position: protected}\n${finallyText}steps:\n${steps}`;
+  const ways = 'finally: [{wait: 3s}]\non_error: [{close: {market: BTC-USD, feed: 64000, slip: 5%}}]\n';
+  const text = `runbook: two\ndsl: 1\nleaves: {position: protected}\n${ways}steps:\n${steps}`;
   void (await time.runUntil(first.begin('a', text))).waitForEnd();
-  await time.advanceTo(time.now() + 30_000);
+  await time.advanceTo(begun + hangsFromMs);
   seen.hangs = true;
   // It has read BTC and waits for ETH.
-  await time.advanceTo(time.now() + 35_500);
+  await time.advanceTo(begun + hangsFromMs + 2500);
   first.die();
   Object.assign(seen, { cancelled: true, hangs: false });
   const second = await time.runUntil(world.openProcess());
@@ -60,6 +62,6 @@ it.each([
   await time.runUntil(run.resume());
   const { outcome, error } = await time.runUntil(run.waitForEnd());
   expect([outcome, error?.kind]).toEqual(['failed', 'unprotected_position']);
-  const ends = (await world.entries('a')).filter(({ type }) => type === 'run.residual');
-  expect(ends.at(-1)?.data).toMatchObject({ ok: false, left: [{ market: 'BTC-USD', size: '0.1', covered: '0' }, {}] });
+  const filled = world.books.orders.flatMap(({ type, filled: size }) => (type === 'market' ? [size] : []));
+  expect(filled).toEqual(traded);
 });
