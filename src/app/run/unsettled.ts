@@ -5,7 +5,7 @@
 import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
-import { POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
+import { describeUnseen, POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
 import type { RunReport } from '../../report/folds/run.ts';
 import { isGone, isInDoubt } from '../../venue/order/states.ts';
 import { describeCancels, describeLeft } from '../../venue/position/residual.ts';
@@ -34,7 +34,7 @@ export function describeUnsettled(
   return deadmanFiresAt === undefined ? orders : [...orders, describeDeadman(deadmanFiresAt, now, cancels)];
 }
 
-/** The same of a run that a signal ended before it was settled, with the position that no working stop covers. */
+/** The same of a run that a signal ended before it was settled, with what no answer shows and the position that no working stop covers. */
 export function describeInterrupted(
   known: KnownRun & { readonly hasOpenCommand: boolean },
   now: number,
@@ -46,6 +46,7 @@ export function describeInterrupted(
   return [
     ...(known.hasOpenCommand ? [lost] : []),
     ...describeUnsettled(progress, residual, now),
+    ...residual.unseen.map(describeUnseen),
     ...residual.beyond.map((left) => `${POSITION_LEFT} ${describeLeft(left)}`),
   ];
 }

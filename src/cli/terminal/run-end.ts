@@ -12,7 +12,7 @@ import { SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { type ReportSource, readRows, writeRunReport } from '../../report/export/run-report.ts';
 import { getOrderState, type OrderRow } from '../../report/folds/orders.ts';
-import { POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
+import { describeUnseen, POSITION_LEFT, type Residual } from '../../report/folds/residual.ts';
 import type { RunOutline } from '../../report/folds/run.ts';
 import { printSummary, SummaryRows } from '../../report/summary.ts';
 import { isWorking } from '../../venue/order/states.ts';
@@ -30,6 +30,7 @@ export async function showEnd(
   if (unread !== undefined) terminal.complain(unread);
   if (report.outcome === 'halted') reportHalted(report, residual, terminal);
   else reportLeft(report, residual, terminal);
+  for (const order of residual.unseen) terminal.complain(describeUnseen(order));
   for (const left of residual.left) {
     const said = `${POSITION_LEFT} ${describeLeft(left)}`;
     if (residual.beyond.includes(left))

@@ -235,7 +235,7 @@ export const ORDER_ALARMS = {
   EarlierTerms: 'a further attempt of its step asked for other terms than those of this order',
   StopKept: 'a stop that covers what the run has opened was left working where the run cleaned up',
   UnseenAtEnd:
-    'no reading got an answer when it was judged what the run leaves: whether it still works is not known; look it up at the venue',
+    'no answer showed it when it was judged what the run leaves: what it has filled, and whether it works, is not known; look it up at the venue',
   StopNotTightened: 'a tighter stop could not be placed: the one that works stays where it is',
   StopNotPutBack:
     'an exit failed, and the stop that it had cancelled could not be placed again: THE POSITION HAS NO STOP',
