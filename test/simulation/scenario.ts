@@ -417,7 +417,7 @@ function withLags(venue: SimulatorConfig, draws: Draws): SimulatorConfig {
 
 /**
  * In some worlds a record shows an end before what filled, as late as the contract allows a record to be, and fills are late too; and
- * an order fills in part as it is cancelled.
+ * an order fills in part as it is cancelled. In some of them an answer now and then shows no order at all.
  */
 function withLateSizes(venue: SimulatorConfig, seed: number): SimulatorConfig {
   const draws = new Draws(seed, 'late sizes');
@@ -425,10 +425,12 @@ function withLateSizes(venue: SimulatorConfig, seed: number): SimulatorConfig {
   const most = TIMINGS.readLagMs - (venue.readLagMs ?? 0);
   const filledLagMs = Math.floor(most * draws.of([0.2, 0.6, 1]));
   const fillFirst: FaultRule = { on: 'DELETE /orders', do: 'fill_first', fraction: '0.5', when: { probability: 0.5 } };
+  const fillLagMs = draws.of([5000, 20_000]);
+  const blank: FaultRule = { on: 'GET /orders', do: 'empty_result', when: { probability: 0.15 } };
   return {
     ...venue,
-    fillLagMs: draws.of([5000, 20_000]),
-    faults: [...(venue.faults ?? []), fillFirst],
+    fillLagMs,
+    faults: [...(venue.faults ?? []), fillFirst, ...(draws.chance(0.4) ? [blank] : [])],
     surprises: { ...venue.surprises, filledLagMs },
   };
 }
