@@ -101,6 +101,8 @@ export class Simulator {
     const holds = credentials === undefined && (lifeMs !== undefined || accept === 'issued');
     let own = holds ? this.venue.sessions.issue(this.clock.now()) : undefined;
     return {
+      // A write takes a turn to connect, as over a socket: its attempt comes behind all that other branches do at this instant.
+      connect: () => new Promise((resolve) => this.clock.arrive(() => resolve(undefined))),
       send: (request, { timeoutMs, mayLeave }) =>
         new Promise<WireReply>((settle) => {
           // A reply comes behind all timers that are due, as it does over a socket: a replay delivers it at the same place.
