@@ -119,6 +119,12 @@ describe('dry-run with recorded prices', () => {
     ]);
   });
 
+  it('notes prices of a market that the runbook does not trade', () => {
+    const { exit, err } = dryRun('--prices', 'candles.csv', '--prices', 'ETH-USD=candles.csv');
+    expect([exit, err]).toEqual([EXIT.done, expect.stringContaining('entry sends no request for ETH-USD')]);
+    expect(dryRun('--prices', 'candles.csv').err).not.toContain('sends no request');
+  });
+
   it.each([
     ['a market that is not there', ['--prices', 'XRP-USD=candles.csv'], 'XRP-USD'],
     ['a market twice', ['--prices', 'candles.csv', '--prices', 'BTC-USD=candles.csv'], 'twice'],
