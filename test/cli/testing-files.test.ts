@@ -117,6 +117,21 @@ cases:
       { code: 'unknown-key', line: 5, column: 35, hint: 'Did you mean order_id?' },
     ],
     [
+      'an order type that no order has',
+      'venue:\n  - {on: POST /orders, match: {type: limt}, error: NOPE}',
+      { code: 'unknown-word', line: 5, column: 42, hint: 'Did you mean limit?' },
+    ],
+    [
+      'the side of another venue',
+      'venue:\n  - {on: POST /orders, match: {side: buy}, error: NOPE}',
+      { code: 'unknown-word', line: 5, column: 42, hint: 'Did you mean long?' },
+    ],
+    [
+      'the time in force of another venue',
+      'venue:\n  - {on: POST /orders, match: {time_in_force: gtc}, error: NOPE}',
+      { code: 'unknown-word', line: 5, column: 51, hint: 'Did you mean good_till_cancel?' },
+    ],
+    [
       'a field the record does not have',
       'venue:\n  - {on: GET /orders, reply: {state: open}}',
       { code: 'unknown-key', line: 5, column: 35 },
@@ -181,6 +196,7 @@ cases:
 
   it.each([
     ['a word of another tool', 'outcome: success', { code: 'unknown-word', hint: 'Did you mean succeeded?' }],
+    ['a kind of error', 'error: {kind: reject}', { code: 'unknown-word', column: 28, hint: 'Did you mean rejected?' }],
     ['an outcome', 'outcome: succeded', { code: 'unknown-word', column: 23, hint: 'Did you mean succeeded?' }],
     [
       'a request',
@@ -255,6 +271,61 @@ describe('a test file against its runbook', () => {
       { code: 'unknown-key', line: 5, column: 39, hint: 'Did you mean filled?' },
     ]);
     expect(tested.err).toContain('patient.test.yaml:4:14 error');
+  });
+
+  it('exits 2 for feeds, questions and markets the runbook does not have, which no run would ever meet', async () => {
+    const tested = await testing({
+      'asks.yaml': `runbook: asks
+dsl: 1
+feeds: {mid: {type: price, max_age: 5s}}
+limits: {markets: [BTC-USD]}
+leaves: {position: open, because: the case is about something else}
+steps:
+  - id: ok
+    approve: {ask: go on?, by: [ops], within: 1m}
+  - assert: feeds.mid > 1
+  - id: order
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000}
+    undo: cancel
+`,
+      'asks.test.yaml': `tests: asks
+defaults: {feeds: {mdi: 64000, mid: 64000}}
+cases:
+  - name: a
+    approvals: {okk: approve, ok: approve, "*": reject, steps/ok: reject}
+    expect: {position: {BTC-USD: 0, BTCUSD: 0, ETH-USD: 0}}
+  - name: b
+    expect: {position: {BTC-USD: "< 1"}}
+`,
+    });
+    expect(tested.exit).toBe(2);
+    expect(
+      tested.files[0]?.diagnostics?.map(({ code, line, column, hint }) => ({ code, line, column, hint })),
+    ).toMatchObject([
+      { code: 'unknown-key', line: 2, column: 20, hint: 'Did you mean mid?' },
+      { code: 'unknown-step', line: 5, column: 17, hint: 'Did you mean ok?' },
+      { code: 'unknown-key', line: 6, column: 37, hint: 'Did you mean BTC-USD?' },
+      { code: 'unknown-key', line: 6, column: 48, hint: 'Did you mean BTC-USD?' },
+    ]);
+  });
+
+  it('takes every market of the venue where only the run knows in which it trades', async () => {
+    const tested = await testing({
+      'any.yaml': `runbook: any
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+steps:
+  - id: book
+    list_orders: {status: open}
+  - for_each:
+      each: o
+      in: book.orders
+      do:
+        - place: {type: limit, market: "\${o.market_id}", side: long, size: 0.01, price: 60000}
+`,
+      'any.test.yaml': 'tests: any\ncases: [{name: a, expect: {position: {ETH-USD: 0, XYZ-USD: 0}}}]\n',
+    });
+    expect(tested.files[0]?.diagnostics?.map(({ line, column }) => [line, column])).toEqual([[2, 51]]);
   });
 
   it('exits 2 where there is no such runbook', async () => {

@@ -134,10 +134,14 @@ class Reading {
       rules: [...readRules(node.get('venue'), rules), ...readRules(defaults?.get('venue'), rules)],
       account,
       feeds: Object.fromEntries(
-        both('feeds').flatMap((each) => each.entries.map(({ key, value }) => [key, this.readFeed(value)])),
+        both('feeds').flatMap((each) =>
+          each.entries.map(({ key, value, keySpan }) => [key, { ...this.readFeed(value), keySpan }]),
+        ),
       ),
       approvals: Object.fromEntries(
-        both('approvals').flatMap((each) => each.entries.map(({ key, value }) => [key, this.readApproval(value)])),
+        both('approvals').flatMap((each) =>
+          each.entries.map(({ key, value, keySpan }) => [key, { ...this.readApproval(value), keySpan }]),
+        ),
       ),
       crashes: readCrashes(own('crash_at'), this.report),
       always: [...always, ...listScalars(node.get('always'))],
