@@ -5,6 +5,7 @@ import { Simulator } from '../gateway/simulator/simulator.ts';
 import type { ApprovedBounds } from '../journal/entry.ts';
 import type { CheckedRunbook } from '../runbook/checked.ts';
 import { type Plan, type PlannedRequest, type PlanRow, planRun } from '../runbook/plan/plan.ts';
+import { KNOWN_AFTER_RUN } from '../runbook/plan/unknown.ts';
 import type { Value } from '../runbook/values.ts';
 import { type EndpointName, getEndpoint } from '../venue/catalogue.ts';
 import type { MarketRules } from '../venue/port.ts';
@@ -54,6 +55,37 @@ export function planFor(
     priceFeed: profile === undefined || findPriceFeed(profile) !== undefined,
     deployment: profile === undefined ? '' : `${profile.baseUrl} ${profile.account}`,
   });
+}
+
+/** The markets of `known` that the requests of the runbook's plan name. */
+export function listTradedMarkets(
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  known: readonly string[],
+): readonly string[] {
+  const plan = planFor(runbook, inputs, { now: 0 });
+  const named = new Set([...listNamedMarkets(listAllRequests(plan)), ...Object.keys(plan.bounds.exposure)]);
+  return [...named].filter((market) => known.includes(market));
+}
+
+/** The markets of `known` in which a run may have orders: all of them where the plan has a write whose market only the run knows. */
+export function listPossibleMarkets(
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+  known: readonly string[],
+): readonly string[] {
+  const plan = planFor(runbook, inputs, { now: 0 });
+  const writes = listAllRequests(plan).filter(({ method }) => method !== 'GET');
+  const named = new Set([...listNamedMarkets(writes), ...Object.keys(plan.bounds.exposure)]);
+  return named.has('') || named.has(KNOWN_AFTER_RUN) ? known : known.filter((market) => named.has(market));
+}
+
+function listAllRequests({ rows, sections }: Plan): readonly Omit<PlannedRequest, 'kind'>[] {
+  return listRequests([...rows, ...sections.flatMap((section) => section.rows)]);
+}
+
+function listNamedMarkets(requests: readonly Pick<PlannedRequest, 'params'>[]): readonly string[] {
+  return requests.flatMap(({ params }) => params['market_id'] ?? []);
 }
 
 /** The result in the first recorded exchange of a read. */

@@ -19,6 +19,28 @@ export function makeObject(properties: object, required: readonly string[] = [])
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
+interface Part {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, unknown>>;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly items?: unknown;
+  readonly additionalProperties?: unknown;
+}
+
+/** The keys that a schema allows at a path. */
+export function listKeysAt(schema: object, path: SchemaIssue['path']): readonly string[] {
+  const { $defs = {} } = schema as Part;
+  // A part of the schema, with a reference resolved.
+  const resolve = (part: unknown): Part => {
+    const given = (part ?? {}) as Part;
+    return given.$ref === undefined ? given : (($defs[given.$ref.replace('#/$defs/', '')] ?? {}) as Part);
+  };
+  let at = resolve(schema);
+  for (const part of path)
+    at = resolve(typeof part === 'number' ? at.items : (at.properties?.[part] ?? at.additionalProperties));
+  return Object.keys(at.properties ?? {});
+}
+
 /** Every issue of `value` against the bundled schema `name`; empty when it is valid. The built program never calls `schema`. */
 export function findSchemaIssues(name: string, schema: () => object, value: unknown): readonly SchemaIssue[] {
   const validate = compiledSchema(name, schema);

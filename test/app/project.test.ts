@@ -98,7 +98,7 @@ describe('a folder', () => {
       'entry.yaml': RUNBOOK.replace('read_account', 'read_acount').replace(', r: r.account_equity', ''),
       'entry.test.yaml': TEST,
       'other.test.yaml': 'tests: nowhere\ncases:\n  - name: reads\n    expcet: {outcome: succeeded}\n',
-      'a.sim.yaml': 'markets:\n  BTC-USD: {tick: "0", volatilty: "0.1"}\nfaults:\n  - {on: POST /ordres, do: delay}\n',
+      'a.sim.yaml': 'markets:\n  BTC-USD: {tick: "0", spreadBp: 1}\nfaults:\n  - {on: POST /ordres, do: delay}\n',
       'fixture.yaml': FIXTURE.replace('markets: {}', 'markets: []'),
       'profile.yaml': `${PROFILE}limits: {max_ordre_size: 1}\n`,
       'fixture.jsonl': '{"fixture":1}\n{"after"\n',
@@ -119,6 +119,8 @@ describe('a folder', () => {
       ...Array((shown['a.sim.yaml']?.length ?? 0) - 1).fill(expect.stringMatching(/ simulator-invalid$/)),
     ]);
     expect(shown['a.sim.yaml']).toContain('2:24 simulator-invalid');
+    const [first] = files.find(({ file }) => file.endsWith('a.sim.yaml'))?.diagnostics ?? [];
+    expect(first?.hint).toBe('Did you mean spreadBps?');
     expect(shown['secret.yaml']).toContain('6:17 profile-secret');
     expect(JSON.stringify(files.map(({ diagnostics }) => diagnostics))).not.toContain('dozjgNryP4J3jVmNHl0w5N');
   });

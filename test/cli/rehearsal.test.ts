@@ -120,6 +120,21 @@ describe('dry-run with recorded prices', () => {
     ]);
   });
 
+  it('notes prices of a market that the runbook does not trade', () => {
+    const { exit, err } = dryRun('--prices', 'candles.csv', '--prices', 'ETH-USD=candles.csv');
+    expect([exit, err]).toEqual([EXIT.done, expect.stringContaining('entry sends no request for ETH-USD')]);
+    expect(dryRun('--prices', 'candles.csv').err).not.toContain('sends no request');
+  });
+
+  it('says where a configuration of the simulated venue is wrong, and what was meant', () => {
+    here.write('bad.sim.yaml', 'markets:\n  BTC-USD: {start: "60000", price: [{hodl: 9s}]}\n');
+    const { exit, out } = here.run('dry-run', 'entry.yaml', '--simulator', 'bad.sim.yaml', '--json');
+    expect([exit, JSON.parse(out).error.message]).toEqual([
+      EXIT.usage,
+      expect.stringMatching(/line 2, column 38: .*"hodl".*did you mean hold\?$/),
+    ]);
+  });
+
   it.each([
     ['a market that is not there', ['--prices', 'XRP-USD=candles.csv'], 'XRP-USD'],
     ['a market twice', ['--prices', 'candles.csv', '--prices', 'BTC-USD=candles.csv'], 'twice'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTestFile } from '../../src/app/testing/file/test-file.ts';
 import { placeDiagnostic } from '../../src/base/diagnostic.ts';
-import { patient, testing } from './testing-bench.ts';
+import { PATIENT, patient, testing } from './testing-bench.ts';
 
 const unread = (path: string): never => {
   throw new Error(`the account ${path} cannot be read: there is no such file or directory`);
@@ -117,6 +117,21 @@ cases:
       { code: 'unknown-key', line: 5, column: 35, hint: 'Did you mean order_id?' },
     ],
     [
+      'an order type that no order has',
+      'venue:\n  - {on: POST /orders, match: {type: limt}, error: NOPE}',
+      { code: 'unknown-word', line: 5, column: 42, hint: 'Did you mean limit?' },
+    ],
+    [
+      'the side of another venue',
+      'venue:\n  - {on: POST /orders, match: {side: buy}, error: NOPE}',
+      { code: 'unknown-word', line: 5, column: 42, hint: 'Did you mean long?' },
+    ],
+    [
+      'the time in force of another venue',
+      'venue:\n  - {on: POST /orders, match: {time_in_force: gtc}, error: NOPE}',
+      { code: 'unknown-word', line: 5, column: 51, hint: 'Did you mean good_till_cancel?' },
+    ],
+    [
       'a field the record does not have',
       'venue:\n  - {on: GET /orders, reply: {state: open}}',
       { code: 'unknown-key', line: 5, column: 35 },
@@ -172,7 +187,27 @@ cases:
     [
       'a simulated market without a start',
       'simulator: {markets: {AB-USD: {tick: "1", lot: "1"}}}',
-      { code: 'schema-violation', line: 4, column: 16 },
+      { code: 'schema-violation', line: 4, column: 27 },
+    ],
+    [
+      'a misspelt move of a price, and not for what is left of it',
+      'simulator: {markets: {BTC-USD: {start: "60000", price: [{hodl: 9s}]}}}',
+      { code: 'unknown-key', line: 4, column: 62, hint: 'Did you mean hold?' },
+    ],
+    [
+      'a misspelt request of a crash, and not for what is left of it',
+      'crash_at: {after: POST /orders limt}',
+      { code: 'unknown-word', line: 4, column: 23, hint: 'Did you mean POST /orders limit?' },
+    ],
+    [
+      'a price that is none',
+      'simulator: {markets: {BTC-USD: {price: sixty}}}',
+      { code: 'invalid-text', line: 4, column: 44 },
+    ],
+    [
+      'a status that the document does not name',
+      'venue:\n  - {on: POST /orders, reply: {status: procesing}}',
+      { code: 'unknown-word', line: 5, column: 44, hint: 'Did you mean processing?' },
     ],
     ['an account in a file that is not there', 'account: nowhere.json', { code: 'invalid-text', line: 4, column: 14 }],
   ])('has a place for %s', (_what, lines, fault) => {
@@ -181,6 +216,7 @@ cases:
 
   it.each([
     ['a word of another tool', 'outcome: success', { code: 'unknown-word', hint: 'Did you mean succeeded?' }],
+    ['a kind of error', 'error: {kind: reject}', { code: 'unknown-word', column: 28, hint: 'Did you mean rejected?' }],
     ['an outcome', 'outcome: succeded', { code: 'unknown-word', column: 23, hint: 'Did you mean succeeded?' }],
     [
       'a request',
@@ -188,6 +224,9 @@ cases:
       { code: 'unknown-word', column: 25, hint: 'Did you mean POST /orders limit?' },
     ],
     ['an event of the switch', 'deadman: [armd]', { code: 'unknown-word', column: 24, hint: 'Did you mean armed?' }],
+    ['a map of markets', 'position: 0', { code: 'wrong-type', column: 24 }],
+    ['a list of texts', 'notified: hello', { code: 'wrong-type', column: 24 }],
+    ['a duration without a unit', 'elapsed: 5', { code: 'wrong-type', column: 23, hint: 'Write it with a unit: 5s.' }],
     ['a duration', 'elapsed: "> soon"', { code: 'invalid-text', column: 14 }],
     ['a count', 'tokens: "<= many"', { code: 'invalid-text', column: 14 }],
     ['a field of an order', 'orders: [{sise: 1}]', { code: 'unknown-key', column: 24, hint: 'Did you mean side?' }],
@@ -232,7 +271,9 @@ cases:
     expect(caseFaults(`replies: strict\n${reply}`)).toMatchObject([{ code: 'missing-key', line: 6, column: 37 }]);
     const whole = reply.replace('status', 'market_id: BTC-USD, profile_id: 1, status');
     expect(caseFaults(`replies: strict\n${whole}`)).toMatchObject([{ code: 'unknown-word', line: 6 }]);
-    expect(caseFaults(`replies: present\n${whole}`)).toEqual([]);
+    expect(caseFaults(`replies: present\n${whole}`)).toMatchObject([{ code: 'unknown-word', line: 6 }]);
+    expect(caseFaults(`replies: present\n${whole.replace('gone', 'canceling')}`)).toEqual([]);
+    expect(caseFaults(`replies: off\n${whole}`)).toEqual([]);
     expect(caseFaults('replies: off\nvenue:\n  - {on: DELETE /orders, reply: {nonsense: [1, null]}}')).toEqual([]);
   });
 });
@@ -255,6 +296,74 @@ describe('a test file against its runbook', () => {
       { code: 'unknown-key', line: 5, column: 39, hint: 'Did you mean filled?' },
     ]);
     expect(tested.err).toContain('patient.test.yaml:4:14 error');
+  });
+
+  it('exits 2 for feeds, questions and markets the runbook does not have, which no run would ever meet', async () => {
+    const tested = await testing({
+      'asks.yaml': `runbook: asks
+dsl: 1
+feeds: {mid: {type: price, max_age: 5s}}
+limits: {markets: [BTC-USD]}
+leaves: {position: open, because: the case is about something else}
+steps:
+  - id: ok
+    approve: {ask: go on?, by: [ops], within: 1m}
+  - assert: feeds.mid > 1
+  - id: order
+    place: {type: limit, market: BTC-USD, side: long, size: 0.01, price: 60000}
+    undo: cancel
+`,
+      'asks.test.yaml': `tests: asks
+defaults: {feeds: {mdi: 64000, mid: 64000}}
+cases:
+  - name: a
+    approvals: {okk: approve, ok: approve, "*": reject, steps/ok: reject}
+    expect: {position: {BTC-USD: 0, BTCUSD: 0, ETH-USD: 0}}
+  - name: b
+    expect: {position: {BTC-USD: "< 1"}}
+`,
+    });
+    expect(tested.exit).toBe(2);
+    expect(
+      tested.files[0]?.diagnostics?.map(({ code, line, column, hint }) => ({ code, line, column, hint })),
+    ).toMatchObject([
+      { code: 'unknown-key', line: 2, column: 20, hint: 'Did you mean mid?' },
+      { code: 'unknown-step', line: 5, column: 17, hint: 'Did you mean ok?' },
+      { code: 'unknown-key', line: 6, column: 37, hint: 'Did you mean BTC-USD?' },
+      { code: 'unknown-key', line: 6, column: 48, hint: 'Did you mean BTC-USD?' },
+    ]);
+  });
+
+  it('takes every market of the venue where only the run knows in which it trades', async () => {
+    const tested = await testing({
+      'any.yaml': `runbook: any
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+steps:
+  - id: book
+    list_orders: {status: open}
+  - for_each:
+      each: o
+      in: book.orders
+      do:
+        - place: {type: limit, market: "\${o.market_id}", side: long, size: 0.01, price: 60000}
+`,
+      'any.test.yaml': 'tests: any\ncases: [{name: a, expect: {position: {ETH-USD: 0, XYZ-USD: 0}}}]\n',
+    });
+    expect(tested.files[0]?.diagnostics?.map(({ line, column }) => [line, column])).toEqual([[2, 51]]);
+  });
+
+  it('takes a market of `defaults` that another case trades', async () => {
+    const tested = await testing({
+      'where.yaml': PATIENT.replace('runbook: patient', 'runbook: where')
+        .replace('inputs:\n', 'inputs:\n  market: {type: market, default: BTC-USD}\n')
+        .replace('market: BTC-USD, side', 'market: "${inputs.market}", side'),
+      'where.test.yaml': `tests: where
+defaults: {expect: {position: {BTC-USD: 0, ETH-USD: 0}}}
+cases: [{name: a}, {name: b, inputs: {market: ETH-USD, price: 3000}}]
+`,
+    });
+    expect([tested.exit, tested.passed]).toEqual([0, 2]);
   });
 
   it('exits 2 where there is no such runbook', async () => {

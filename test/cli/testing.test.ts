@@ -100,6 +100,40 @@ describe('the output of `runbook test`', () => {
     expect(lines[10]).toMatch(/^1 failed, 1 passed in [\d.]+ m?s$/);
   });
 
+  it('warns of rules that answered nothing in any case, and fails no case for them', async () => {
+    const files = {
+      'patient.yaml': PATIENT,
+      'patient.test.yaml': `tests: patient
+defaults:
+  venue:
+    - {on: PUT /orders, error: NO}
+    - {on: DELETE /orders, match: {market_id: BTC-USD}, call: 9, error: NO}
+    - {on: POST /orders, match: {price: 59000}, error: NO}
+cases:
+  - name: a
+    venue: [{on: PUT /account/leverage, error: NO}]
+    expect: {outcome: stopped}
+  - name: b
+    inputs: {price: 59000}
+    expect: {outcome: failed}
+  - name: c
+    venue: [{on: POST /jwt, error: NO}]
+    expect: {outcome: failed}
+`,
+    };
+    const tested = await testing(files);
+    expect(tested.files.map(({ ok, unusedRules }) => ({ ok, unusedRules }))).toEqual([
+      { ok: false, unusedRules: [4, 5, 9, 15] },
+    ]);
+    expect(tested.out).toContain('note: the rules in line 15, 4, 5, 6 answered nothing');
+    expect(tested.out).toContain('warning: the rule in line 9 answered nothing in any case');
+    const passed = await testing({
+      ...files,
+      'patient.test.yaml': files['patient.test.yaml'].replace(/ {2}- name: c[\s\S]*/, ''),
+    });
+    expect([passed.exit, passed.files[0]?.unusedRules]).toEqual([0, [4, 5, 9]]);
+  });
+
   it('prints nothing about passing cases with --quiet', async () => {
     const tested = await testing(
       patient('  - {name: fills at once, inputs: {price: 65000}, expect: {outcome: succeeded}}\n'),

@@ -126,7 +126,12 @@ describe('reading a fixture', () => {
   const faults: readonly (readonly [string, unknown, readonly (string | number)[], string])[] = [
     ['no map', [], [], 'the fixture must be object'],
     ['another version', { ...least, fixture: 2 }, ['fixture'], 'fixture must be 1'],
-    ['an unknown key', { ...least, exchange: [] }, [], 'the fixture has the unknown key exchange'],
+    [
+      'an unknown key',
+      { ...least, exchange: [] },
+      [],
+      'the fixture has the unknown key exchange; did you mean exchanges?',
+    ],
     [
       'a duration of words',
       { ...least, exchanges: [{ ...exchange, took: 'soon' }] },

@@ -1,15 +1,12 @@
 /** Checks the files beside a runbook, each by the reader that uses it: tests, simulator configurations, fixtures and profiles. */
 import type { Diagnostic, SourceText } from '../../base/diagnostic.ts';
-import { makePrintable } from '../../base/printable.ts';
-import { readSimulatorConfig } from '../../gateway/simulator/simulator.ts';
 import { makeFinding } from '../../runbook/codes/codes.ts';
-import { makeFileFinding } from '../../runbook/codes/files.ts';
-import { nodeAt, plainData, readDocument } from '../../runbook/document/document.ts';
 import { UserError } from '../errors.ts';
 import { readSource } from '../files/files.ts';
 import { findFixtureProblems } from '../files/fixture.ts';
 import type { FileKind } from '../files/kinds.ts';
 import { readProfileSource } from '../files/profile.ts';
+import { readSimulatorSource } from '../files/simulator.ts';
 import { readTests } from '../testing/tests.ts';
 
 /** Every finding of one file. Throws a UserError for a file that cannot be read. */
@@ -31,7 +28,7 @@ export function checkOtherText(source: SourceText, kind: FileKind): readonly Dia
     case 'test':
       return checkTests(source);
     case 'simulator':
-      return checkSimulator(source);
+      return readSimulatorSource(source).diagnostics;
     case 'profile':
       return checkProfile(source);
     case 'fixture':
@@ -49,21 +46,6 @@ function checkTests(source: SourceText): readonly Diagnostic[] {
   const at = Math.max(0, source.text.search(/^tests\s*:/m));
   const message = `the runbook it tests has errors, so its names are not checked: ${read.message}`;
   return [...read.diagnostics, makeFinding(source, { start: at, end: at + 5 }, 'called-runbook-invalid', message)];
-}
-
-function checkSimulator(source: SourceText): readonly Diagnostic[] {
-  const { root, diagnostics } = readDocument(source);
-  if (root === undefined || diagnostics.length > 0) return diagnostics;
-  const read = readSimulatorConfig(plainData(root));
-  if (!('problems' in read)) return [];
-  return read.problems.map((problem) => {
-    // A problem begins with the path of its value, as `markets.BTC-USD.tick: …`.
-    const [, where = '', key] = /^([^:]*): (?:"([^"]*)" is not a key)?/.exec(problem) ?? [];
-    const steps = where === 'the configuration' ? [] : where.split('.');
-    const { node, span, keySpan } = nodeAt(root, steps);
-    const odd = key !== undefined && node.kind === 'map' ? node.entry(key)?.keySpan : undefined;
-    return makeFileFinding(source, odd ?? keySpan ?? span, 'simulator-invalid', makePrintable(problem, 400));
-  });
 }
 
 function checkProfile(source: SourceText): readonly Diagnostic[] {

@@ -14,13 +14,15 @@ import { listRunbooks } from '../../runbook/steps/walk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { UserError } from '../errors.ts';
 import { type FeedFile, readFeedFile, readPriceFile } from '../files/prices.ts';
-import { planFor } from '../plan.ts';
+import { listPossibleMarkets, listTradedMarkets } from '../plan.ts';
 
 export interface RecordedMarket {
   readonly config: SimulatorConfig;
   /** By name. */
   readonly feeds: Readonly<Record<string, FeedFile>>;
   readonly spans: readonly Span[];
+  /** The markets whose prices are given. */
+  readonly recorded: readonly string[];
 }
 
 /** The time that a file covers, epoch ms. */
@@ -72,7 +74,8 @@ export function readRecordedMarket(
     feeds[name] = feed;
     spans.push({ what: `feed ${name}`, from: feed.times[0] ?? 0, to: Number.POSITIVE_INFINITY });
   }
-  return { config: given.prices.length === 0 ? config : withHistories(config, histories), feeds, spans };
+  const recorded = Object.keys(histories);
+  return { config: recorded.length === 0 ? config : withHistories(config, histories), feeds, spans, recorded };
 }
 
 /** What to say of the feeds that nothing gives, before a run fails to read them. */
@@ -80,6 +83,22 @@ export function describeUnread({ feeds }: RecordedMarket, runbook: CheckedRunboo
   return listFeeds(runbook)
     .filter((name) => !isFeedName(name) && !Object.hasOwn(feeds, name))
     .map((name) => `the simulated venue has no feed ${name}; --feed ${name}=FILE.csv gives its values (time,value)`);
+}
+
+/** What to say of prices of a market that the runbook does not trade. A feed by market may still read them. */
+export function describeUntraded(
+  { config, recorded }: RecordedMarket,
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+): readonly string[] {
+  if (listRunbooks(runbook).some(({ feeds }) => feeds.some(({ type }) => type.kind === 'map'))) return [];
+  const possible = listPossibleMarkets(runbook, inputs, Object.keys(listTicks(config)));
+  return recorded
+    .filter((market) => !possible.includes(market))
+    .map(
+      (market) =>
+        `${runbook.name} sends no request for ${market}, of which --prices gives prices; it has requests for ${possible.join(', ') || 'no market'}`,
+    );
 }
 
 /** When virtual time begins: at the given time, else where every file has begun; undefined without files. */
@@ -133,20 +152,6 @@ function findOnlyMarket(
   throw new UserError(
     `--prices ${makePrintable(text, 100)} does not say of which market: ${(traded.length > 0 ? traded : known).join(', ')}; write --prices ${market ?? 'BTC-USD'}=${makePrintable(text, 100)}`,
   );
-}
-
-/** The markets of `known` that the requests of the runbook's plan name. */
-export function listTradedMarkets(
-  runbook: CheckedRunbook,
-  inputs: Readonly<Record<string, Value>>,
-  known: readonly string[],
-): readonly string[] {
-  const { rows, sections, bounds } = planFor(runbook, inputs, { now: 0 });
-  const named = [...rows, ...sections.flatMap((section) => section.rows)].flatMap((row) => {
-    const market = row.kind === 'request' ? row.params['market_id'] : undefined;
-    return typeof market === 'string' && known.includes(market) ? [market] : [];
-  });
-  return [...new Set([...named, ...Object.keys(bounds.exposure).filter((market) => known.includes(market))])];
 }
 
 function listFeeds(runbook: CheckedRunbook): readonly string[] {

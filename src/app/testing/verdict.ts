@@ -44,10 +44,22 @@ export interface FileVerdict {
   readonly runbook?: string;
   readonly ok: boolean;
   readonly cases: readonly CaseVerdict[];
+  /** Lines of rules that answered nothing in any case that has them; absent where there are none. */
+  readonly unusedRules?: readonly number[];
   /** Problems of the test file itself. */
   readonly diagnostics?: readonly PlacedDiagnostic[];
   /** Why the runbook could not be tested. */
   readonly error?: string;
+}
+
+/** A rule of `defaults` is one of several cases, and does its work where it answers in one of them. */
+export function listUnusedRules(
+  { file: { source, cases } }: Pick<ReadyTests, 'file'>,
+  verdicts: readonly CaseVerdict[],
+): readonly number[] {
+  const lines = cases.map(({ rules }) => rules.map(({ span }) => findPosition(source.text, span.start).line));
+  const used = lines.flatMap((each, index) => each.filter((line) => !verdicts[index]?.unusedRules.includes(line)));
+  return [...new Set(lines.flat())].filter((line) => !used.includes(line)).sort((a, b) => a - b);
 }
 
 /** Executes a case and judges it. */

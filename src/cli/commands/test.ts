@@ -3,7 +3,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readSource } from '../../app/files/files.ts';
 import { refuseOtherKind } from '../../app/files/kinds.ts';
 import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
-import { type CaseVerdict, type FileVerdict, judgeAll } from '../../app/testing/verdict.ts';
+import { type CaseVerdict, type FileVerdict, judgeAll, listUnusedRules } from '../../app/testing/verdict.ts';
 import { writeCases } from '../../app/testing/written-case.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
@@ -45,7 +45,14 @@ export async function testFiles(
   const verdicts = read.map((each): FileVerdict => {
     if ('verdict' in each) return each.verdict;
     const cases = judged[ready.indexOf(each)]?.verdicts ?? [];
-    return { file: each.path, runbook: each.file.runbook, ok: cases.every(({ ok }) => ok), cases };
+    const unusedRules = listUnusedRules(each, cases);
+    return {
+      file: each.path,
+      runbook: each.file.runbook,
+      ok: cases.every(({ ok }) => ok),
+      cases,
+      ...(unusedRules.length === 0 ? {} : { unusedRules }),
+    };
   });
   const cases = verdicts.flatMap((each) => each.cases);
   const failed = cases.filter(({ ok }) => !ok).length;
@@ -92,13 +99,18 @@ function reportInvalid(file: string, diagnostics: readonly Diagnostic[], termina
 }
 
 function printFile(verdict: FileVerdict, terminal: Output): void {
-  const { file, ok, cases, diagnostics, error } = verdict;
+  const { file, ok, cases, diagnostics, error, unusedRules = [] } = verdict;
   if (terminal.quiet && ok) return;
   const lines = [terminal.style('strong', makePrintable(file, 300))];
   if (diagnostics !== undefined)
     lines.push(`  ${terminal.style('bad', 'invalid')}, ${formatCount(diagnostics.length, 'error')}`);
   if (error !== undefined) lines.push(`  ${terminal.style('bad', error)}`);
   for (const each of cases) if (!terminal.quiet || !each.ok) lines.push(...formatCase(each, terminal));
+  // A failed case says it itself.
+  const noted = cases.flatMap((each) => (each.ok ? [] : each.unusedRules));
+  const idle = unusedRules.filter((line) => !noted.includes(line));
+  if (idle.length > 0)
+    lines.push(`  ${terminal.style('warning', 'warning')}: ${formatRules(idle)} answered nothing in any case`);
   terminal.print(lines.join('\n'));
 }
 
@@ -124,10 +136,13 @@ function formatCase(
     );
   }
   if (failures.length > 0 && unusedRules.length > 0) {
-    const rules = `${pluralize(unusedRules.length, 'rule')} in line ${unusedRules.join(', ')}`;
-    lines.push(terminal.style('faint', `      note: the ${rules} answered nothing`));
+    lines.push(terminal.style('faint', `      note: ${formatRules(unusedRules)} answered nothing`));
   }
   return lines;
+}
+
+function formatRules(lines: readonly number[]): string {
+  return `the ${pluralize(lines.length, 'rule')} in line ${lines.join(', ')}`;
 }
 
 /** `, position BTC-USD 0, realized 12.30`: what the case has expectations of. */

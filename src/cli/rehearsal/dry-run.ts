@@ -7,7 +7,13 @@ import { readFixtureFile, refuseUnwritable, writeFixtureFile } from '../../app/f
 import { inputValues, type LoadedRunbook, loadRunbook } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { readAnswers } from '../../app/rehearsal/answers.ts';
-import { chooseStart, describeEnds, describeUnread, readRecordedMarket } from '../../app/rehearsal/recorded-market.ts';
+import {
+  chooseStart,
+  describeEnds,
+  describeUnread,
+  describeUntraded,
+  readRecordedMarket,
+} from '../../app/rehearsal/recorded-market.ts';
 import { makeRunName } from '../../app/run/first-entry.ts';
 import { type DryRun, dryRun } from '../../app/run/virtual-run.ts';
 import { readGrid } from '../../app/sweep/grid.ts';
@@ -51,6 +57,7 @@ export async function dryRunFile(
   );
   const { config, feeds, spans } = market;
   if (fixture === undefined) for (const note of describeUnread(market, loaded.runbook)) terminal.note(note);
+  for (const note of describeUntraded(market, loaded.runbook, inputs)) terminal.note(note);
   const venue: DryRun['venue'] =
     fixture === undefined
       ? { kind: 'simulated', record: options.record !== undefined, config, feeds }
@@ -133,6 +140,7 @@ function sweepSeeds(loaded: LoadedRunbook, options: Given<'dry-run'>, terminal: 
   );
   const { config, feeds, spans } = market;
   for (const note of describeUnread(market, loaded.runbook)) terminal.note(note);
+  for (const note of describeUntraded(market, loaded.runbook, first?.inputs ?? {})) terminal.note(note);
   const at =
     chooseStart(spans, options.at === undefined ? undefined : readTimeOption('--at', options.at)) ?? Date.now();
   const many = (name: string, values: readonly string[]) => values.flatMap((value) => [`--${name}`, value]);

@@ -22,7 +22,8 @@ export function makeFileFinding(
   span: Span,
   code: keyof typeof FILE_CODES,
   message: string,
+  hint?: string,
 ): Diagnostic {
   const { severity, fix } = FILE_CODES[code];
-  return { severity, code, message, hint: fix, source, span };
+  return { severity, code, message, hint: hint ?? fix, source, span };
 }

@@ -43,7 +43,7 @@ describe('readSimulatorConfig', () => {
       'faults.0.on: "POST /order" is neither an endpoint nor "*"; did you mean "POST /orders"?',
     ],
     [{ account: { equity: 18234.1 } }, 'account.equity: must be a text: a number is written in quotes'],
-    [{ account: { equity: '1e5' } }, 'account.equity: does not match the pattern ^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$'],
+    [{ account: { equity: '1e5' } }, 'account.equity: must be a decimal, such as "-0.5"; found 1e5'],
     [{ latencyMs: { min: 5, max: 4 } }, 'latencyMs: max 4 is below min 5'],
     [{ markets: { 'X-USD': { tick: '1', lot: '1' } } }, 'markets.X-USD.start: is missing'],
     [

@@ -193,6 +193,8 @@ describe('moves of a configuration file', () => {
     [{ price: [{ ramp: '65000' }] }, 'markets.BTC-USD.price.0: ramp needs `over`, how long it takes'],
     [{ price: [{ jump: '65000', over: '5m' }] }, 'markets.BTC-USD.price.0: jump takes no `over`'],
     [{ price: [{ jump: '65000', hold: '5m' }] }, 'markets.BTC-USD.price.0: has one of ramp, jump, gap, hold'],
+    [{ price: 'sixty' }, 'markets.BTC-USD.price: must be a decimal above 0, such as "64000"; found sixty'],
+    [{ price: [{ hodl: '9s' }] }, 'markets.BTC-USD.price.0: "hodl" is not a key here; did you mean "hold"?'],
     [{ price: [{ hold: '0s' }] }, 'markets.BTC-USD.price.0: takes no time'],
     [{ price: [{ jump: '64000.5' }] }, 'markets.BTC-USD: 64000.5 is not a positive multiple of the tick 1'],
   ])('are refused with the place: %j', (market, problem) => {

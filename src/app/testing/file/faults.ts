@@ -1,7 +1,8 @@
 /** Turns schema errors of a test file into diagnostics with their position and the accepted values. */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { formatPlace, makePrintable } from '../../../base/printable.ts';
-import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
+import { findSchemaIssues, listKeysAt, type SchemaIssue } from '../../../base/schema.ts';
+import { describeForm } from '../../../gateway/simulator/config/schema.ts';
 import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
 import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
 import { suggestWord } from '../../../runbook/foreign-words.ts';
@@ -32,7 +33,7 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
       const keySpan = node.kind === 'map' ? node.entry(key)?.keySpan : undefined;
-      const known = listKeysAt(path);
+      const known = listKeysAt(makeTestFileSchema(), path);
       const meant = suggestWord(key, known);
       const hint = meant === undefined ? `Its keys are ${known.join(', ')}.` : `Did you mean ${meant}?`;
       return {
@@ -66,7 +67,7 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       return {
         span,
         code: 'invalid-text',
-        message: `${place} ${describePattern(path)}, found ${node.kind === 'scalar' ? makePrintable(node.text, 80) : node.kind}`,
+        message: `${place} ${describePattern(path, String(params['pattern']))}, found ${describeNode(node)}`,
       };
     case 'minimum':
     case 'maximum':
@@ -74,47 +75,76 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
     case 'minItems':
     case 'minProperties':
       return { span, code: 'missing-key', message: `${place} is empty` };
-    default: {
-      const quoted = keyword === 'type' && params['type'] === 'string' && node.kind === 'scalar';
-      const hint = quoted ? { hint: `Put it in quotes: "${makePrintable(node.text, 80)}".` } : {};
-      return { span, code: 'wrong-type', message: `${place} ${message}`, ...hint };
-    }
+    case 'type':
+      return { span, code: 'wrong-type', ...describeType(place, path, listTypes(params['type']), node) };
+    default:
+      return { span, code: 'wrong-type', message: `${place} ${message}` };
   }
 }
 
-const DURATION_KEYS = new Set(['delay', 'after', 'age', 'down']);
+/** What to write where people write a single value, by key. */
+const FORMS: Readonly<Record<string, string>> = {
+  position: 'a map of markets, such as {BTC-USD: 0}',
+  outputs: 'a map of outputs, such as {filled: "0.001"}',
+  error: 'a map, such as {kind: rejected}',
+  requests_exactly: 'a map of requests, such as {POST /orders limit: 1}',
+  at_least: 'a map of requests, such as {POST /orders limit: 1}',
+  notified: 'a list of texts, such as [filled]',
+  steps: 'a list of ids, such as [entry, exit]',
+  requests: 'a list of requests, such as [POST /orders limit]',
+  never: 'a list of requests, such as [PUT /orders]',
+  orders: 'a list of orders, such as [{type: limit, state: closed}]',
+  deadman: 'a list of words, such as [armed, disarmed]',
+  venue: 'a list of rules, such as [{on: POST /orders, error: REFUSED}]',
+  feeds: 'a map of feeds, such as {mid: 64000}',
+  approvals: 'a map of steps, such as {ok: approve}',
+};
 
-function describePattern(path: Path): string {
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'a map',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  null: 'null',
+};
+
+function listTypes(given: unknown): readonly string[] {
+  return (Array.isArray(given) ? given : [given]).map(String);
+}
+
+function describeType(
+  place: string,
+  path: Path,
+  types: readonly string[],
+  node: Node,
+): Pick<Description, 'message' | 'hint'> {
+  const key = String(path.at(-1));
+  const found = describeNode(node);
+  if (DURATION_KEYS.has(key) && types.join() === 'string' && node.kind === 'scalar')
+    return { message: `${place} ${DURATION}, found ${found}`, hint: `Write it with a unit: ${found}s.` };
+  const isCollection = types.length === 1 && ['object', 'array'].includes(types.join());
+  const form = (isCollection ? FORMS[key] : undefined) ?? types.map((type) => TYPES[type] ?? type).join(' or ');
+  const hint = types.join() === 'string' && node.kind === 'scalar' ? { hint: `Put it in quotes: "${found}".` } : {};
+  return { message: `${place} must be ${form}; found ${found}`, ...hint };
+}
+
+function describeNode(node: Node): string {
+  return node.kind === 'scalar' ? makePrintable(node.text, 80) : `a ${node.kind}`;
+}
+
+const DURATION_KEYS = new Set(['delay', 'after', 'age', 'down', 'elapsed', 'hold', 'over']);
+const DURATION = 'is a duration such as 250ms, 30s or 1h30m';
+
+function describePattern(path: Path, pattern: string): string {
   const last = String(path.at(-1));
   if (last === 'call') return 'is a number, or a range such as 1-2 or 3+';
-  return DURATION_KEYS.has(last) ? 'is a duration such as 250ms, 30s or 1h30m' : 'does not have the required form';
+  if (DURATION_KEYS.has(last)) return DURATION;
+  return `must be ${describeForm(pattern)}`;
 }
 
 function findFirstKey(node: Node): Span {
   const first = node.kind === 'map' ? node.entries[0]?.span : undefined;
   return first ?? node.span;
-}
-
-/** The keys that are allowed at a path, according to the schema. */
-function listKeysAt(path: Path): readonly string[] {
-  let at = resolvePart(makeTestFileSchema());
-  for (const part of path)
-    at = resolvePart(typeof part === 'number' ? at.items : (at.properties?.[part] ?? at.additionalProperties));
-  return Object.keys(at.properties ?? {});
-}
-
-interface Part {
-  readonly $ref?: string;
-  readonly $defs?: Readonly<Record<string, unknown>>;
-  readonly properties?: Readonly<Record<string, unknown>>;
-  readonly items?: unknown;
-  readonly additionalProperties?: unknown;
-}
-
-/** A part of the schema, with a reference resolved. */
-function resolvePart(part: unknown): Part {
-  const given = (part ?? {}) as Part;
-  if (given.$ref === undefined) return given;
-  const { $defs = {} } = makeTestFileSchema() as Part;
-  return ($defs[given.$ref.replace('#/$defs/', '')] ?? {}) as Part;
 }

@@ -4,14 +4,22 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { pluralize } from '../../../base/format.ts';
+import { makePrintable } from '../../../base/printable.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import { exactJsonText, toExactNumber } from '../../../gateway/fixture/exact-json.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
 import { type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
+import { suggestWord } from '../../../runbook/foreign-words.ts';
 import { type EndpointName, getEndpoint, type RecordName } from '../../../venue/catalogue.ts';
 import { readMarketOfId } from '../../../venue/forms.ts';
 import { SIMULATED_PROFILE } from '../../../venue/profile/profile.ts';
-import { type DeadmanRecord, makeRecord, type VenueRecord } from '../../../venue/records.ts';
+import {
+  type DeadmanRecord,
+  type FieldRule,
+  makeRecord,
+  RECORD_FIELDS,
+  type VenueRecord,
+} from '../../../venue/records.ts';
 import { readAnswer } from '../../../venue/wire/answer.ts';
 import type { Reply } from './test-case.ts';
 
@@ -176,6 +184,8 @@ function checkFields(
     const verdict = readAnswer(name, { status: 200, headers: {}, body: formatEnvelope(result) }, SIMULATED_PROFILE);
     if (verdict.kind === 'unreadable')
       return [makeFinding(source, span, 'wrong-type', `${name} cannot answer with this: ${verdict.why}`)];
+    const unknown = findUnknownWord(name, shape, key, value);
+    if (unknown !== undefined) return [makeFinding(source, value.span, 'unknown-word', unknown.message, unknown.hint)];
     const notes = check === 'strict' && verdict.kind === 'confirmed' ? verdict.notes : [];
     return notes.map((note) =>
       makeFinding(
@@ -183,10 +193,28 @@ function checkFields(
         span,
         'unknown-word',
         `${name}: ${note}`,
-        'Use replies: present for a value the document does not name.',
+        'Use replies: present for a value in another form than the document has.',
       ),
     );
   });
+}
+
+/** A word that the document does not name is more often misspelt than meant; the run would take it for an unknown state. */
+function findUnknownWord(
+  name: EndpointName,
+  shape: ShapeName,
+  key: string,
+  value: Node,
+): { readonly message: string; readonly hint: string } | undefined {
+  const rules: Readonly<Record<string, FieldRule>> = shape === 'deadman' ? {} : RECORD_FIELDS[shape];
+  const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+  if (rule?.as !== 'text' || rule.known === undefined || value.kind !== 'scalar' || rule.known.includes(value.text))
+    return undefined;
+  const meant = suggestWord(value.text, rule.known);
+  return {
+    message: `${name}: ${key} is one of ${rule.known.join(', ')}; found ${makePrintable(value.text, 60)}`,
+    hint: meant === undefined ? 'With replies: off a whole record is sent as written.' : `Did you mean ${meant}?`,
+  };
 }
 
 function findMarket(given: Fields): string | undefined {

@@ -4,7 +4,8 @@ import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
 import { makePrintable } from '../../../base/printable.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
-import { getEndpoint } from '../../../venue/catalogue.ts';
+import { suggestWord } from '../../../runbook/foreign-words.ts';
+import { getEndpoint, type Parameter } from '../../../venue/catalogue.ts';
 import { listMaps, type Report, readDuration, readInteger, readScalarText, readTexts } from './nodes.ts';
 import { type ReplyCheck, readReply } from './reply-shape.ts';
 import { parseRequestPattern } from './request-names.ts';
@@ -53,14 +54,27 @@ function readRule(node: MapNode, on: RequestPattern, { source, check, report, fo
 }
 
 function checkParameters(match: Node | undefined, on: RequestPattern, report: Report): void {
-  const names = Object.keys(getEndpoint(on.endpoint).parameters);
-  for (const { key, keySpan } of match?.kind === 'map' ? match.entries : []) {
-    if (names.includes(key)) continue;
+  const { parameters } = getEndpoint(on.endpoint);
+  const names = Object.keys(parameters);
+  for (const { key, keySpan, value } of match?.kind === 'map' ? match.entries : []) {
+    if (names.includes(key)) {
+      checkWord(key, value, parameters[key], report);
+      continue;
+    }
     const meant = suggestSpelling(key, names);
     const known = names.length === 0 ? 'It has none.' : `Its parameters are ${names.join(', ')}.`;
     const hint = meant === undefined ? known : `Did you mean ${meant}?`;
     report(keySpan, 'unknown-key', `${on.endpoint} has no parameter "${makePrintable(key, 60)}"`, hint);
   }
+}
+
+/** A word that no request has would keep the rule from ever answering. */
+function checkWord(key: string, value: Node, parameter: Parameter | undefined, report: Report): void {
+  const text = readScalarText(value) ?? '';
+  if (parameter?.type !== 'enum' || parameter.values.includes(text)) return;
+  const meant = suggestWord(text, parameter.values);
+  const message = `${key} is one of ${parameter.values.join(', ')}; found ${makePrintable(text, 60)}`;
+  report(value, 'unknown-word', message, meant && `Did you mean ${meant}?`);
 }
 
 /** Keys that exclude each other in a rule. */

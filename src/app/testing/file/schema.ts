@@ -4,6 +4,7 @@
  */
 import { DURATION_PATTERN } from '../../../base/duration.ts';
 import { SIMULATOR_SCHEMA } from '../../../gateway/simulator/config/schema.ts';
+import { ERROR_KINDS } from '../../../runbook/checked.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
 import { ORDER_TYPES } from '../../../venue/records.ts';
 
@@ -118,7 +119,7 @@ const expect = object(
     sound: { const: true, description: 'the run is sound, as `--explore` asks it of every story' },
     reason: text('the word of `stop`, or a part of the message of a failure'),
     error: object({
-      kind: text('kind of the error'),
+      kind: { enum: [...ERROR_KINDS], description: 'kind of the error' },
       message: text('a part of the message'),
       step: text('id or path of the failed step'),
     }),

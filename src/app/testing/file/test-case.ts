@@ -29,9 +29,9 @@ export interface TestCase {
   readonly rules: readonly VenueRule[];
   /** Fields that replace those of the simulated venue's account record. */
   readonly account: Readonly<Record<string, unknown>> | undefined;
-  readonly feeds: Readonly<Record<string, FeedScript>>;
+  readonly feeds: Readonly<Record<string, FeedScript & { readonly keySpan: Span }>>;
   /** By step id or path; `*` for every other step. */
-  readonly approvals: Readonly<Record<string, ApprovalScript>>;
+  readonly approvals: Readonly<Record<string, ApprovalScript & { readonly keySpan: Span }>>;
   readonly crashes: readonly Crash[];
   /** Texts of expressions that must hold at every instant: those of the file, then its own. */
   readonly always: readonly ScalarNode[];

@@ -21,6 +21,7 @@ import {
 import type { ScalarNode } from '../../../runbook/document/nodes.ts';
 import { readTime } from '../../../runbook/expression/literals.ts';
 import { suggestWord } from '../../../runbook/foreign-words.ts';
+import { placeProblem } from '../../files/simulator.ts';
 import { readExpectations } from './expectations.ts';
 import { findSchemaErrors } from './faults.ts';
 import { listMaps, quoteText, type Report, readDuration, readInteger, readScalarText } from './nodes.ts';
@@ -59,8 +60,10 @@ export function readTestFile(source: SourceText, load: (path: string) => SourceT
   const readable = reading.readFile(sound);
   const found = dropDuplicates(reading.diagnostics);
   if (shape.length === 0) return { file: found.length > 0 ? undefined : readable, readable, diagnostics: found };
-  // What seems to be missing may be what was refused.
-  return { file: undefined, readable, diagnostics: [...shape, ...found.filter(({ code }) => code !== 'missing-key')] };
+  // What seems to be missing may be what was refused, and what is wrong with a value may follow from what was refused in it.
+  const follows = ({ code, span }: Diagnostic) =>
+    code === 'missing-key' || shape.some(({ span: { start, end } }) => span.start <= start && end <= span.end);
+  return { file: undefined, readable, diagnostics: [...shape, ...found.filter((each) => !follows(each))] };
 }
 
 /** An error in the defaults affects every case; it is reported once. */
@@ -134,10 +137,14 @@ class Reading {
       rules: [...readRules(node.get('venue'), rules), ...readRules(defaults?.get('venue'), rules)],
       account,
       feeds: Object.fromEntries(
-        both('feeds').flatMap((each) => each.entries.map(({ key, value }) => [key, this.readFeed(value)])),
+        both('feeds').flatMap((each) =>
+          each.entries.map(({ key, value, keySpan }) => [key, { ...this.readFeed(value), keySpan }]),
+        ),
       ),
       approvals: Object.fromEntries(
-        both('approvals').flatMap((each) => each.entries.map(({ key, value }) => [key, this.readApproval(value)])),
+        both('approvals').flatMap((each) =>
+          each.entries.map(({ key, value, keySpan }) => [key, { ...this.readApproval(value), keySpan }]),
+        ),
       ),
       crashes: readCrashes(own('crash_at'), this.report),
       always: [...always, ...listScalars(node.get('always'))],
@@ -198,14 +205,10 @@ class Reading {
     const whole = known ? mergeDeep({ account: { equity } }, data) : data;
     const read = readSimulatorConfig(whole);
     if ('config' in read) return read.config;
-    const at = layers.at(-1) ?? node;
-    for (const problem of read.problems)
-      this.report(
-        at,
-        'schema-violation',
-        `simulator: ${makePrintable(problem, 300)}`,
-        'Compare with simulator.schema.json.',
-      );
+    for (const problem of read.problems) {
+      const { span, message, hint } = placeProblem(problem, layers.length === 0 ? [node] : layers);
+      this.report(span, 'schema-violation', `simulator: ${message}`, hint ?? 'Compare with simulator.schema.json.');
+    }
     return {};
   }
 

@@ -4,13 +4,14 @@
  */
 import { type DecimalString, decimal, formatDecimal, parseDecimal } from '../../../base/decimal.ts';
 import { mapFields } from '../../../base/json.ts';
-import { findSchemaIssues, type SchemaIssue } from '../../../base/schema.ts';
+import { makePrintable } from '../../../base/printable.ts';
+import { findSchemaIssues, listKeysAt, type SchemaIssue } from '../../../base/schema.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
 import { DEFAULT_MARKETS, DEFAULTS, NEW_MARKET } from './defaults.ts';
 import type { FaultRule } from './faults.ts';
 import { findMoveProblems, toPoints } from './moves.ts';
-import { SIMULATOR_SCHEMA } from './schema.ts';
+import { describeForm, SIMULATOR_SCHEMA } from './schema.ts';
 import type { GivenMarket, MarketConfig, PriceHistory, Settings, SimulatorConfig } from './settings.ts';
 
 export type { SimulatorConfig } from './settings.ts';
@@ -60,7 +61,7 @@ export function listTicks(config: SimulatorConfig): Readonly<Record<string, Deci
 /** Reads a configuration from outside: checks the schema first, then the rules that a schema cannot express. */
 export function readSimulatorConfig(data: unknown): { config: SimulatorConfig } | { problems: readonly string[] } {
   const issues = findSchemaIssues('simulator', () => SIMULATOR_SCHEMA, data);
-  if (issues.length > 0) return { problems: issues.map(describeIssue) };
+  if (issues.length > 0) return { problems: issues.map((issue) => describeIssue(issue, data)) };
   const config = data as SimulatorConfig;
   const problems = [...findProblems(config)];
   return problems.length > 0 ? { problems } : { config };
@@ -72,35 +73,30 @@ export function readFaults(data: unknown): { faults: readonly FaultRule[] } | { 
   return 'problems' in read ? read : { faults: read.config.faults ?? [] };
 }
 
-function describeIssue(issue: SchemaIssue): string {
+function describeIssue(issue: SchemaIssue, data: unknown): string {
   const where = issue.path.length === 0 ? 'the configuration' : issue.path.join('.');
   switch (issue.keyword) {
     case 'additionalProperties': {
       const found = String(issue.params['additionalProperty']);
-      return `${where}: "${found}" is not a key here${suggestKey(found)}`;
+      const near = suggestSpelling(found, listKeysAt(SIMULATOR_SCHEMA, issue.path));
+      return `${where}: "${found}" is not a key here${near === undefined ? '' : `; did you mean "${near}"?`}`;
     }
     case 'required':
       return `${where}: "${String(issue.params['missingProperty'])}" is missing`;
     case 'enum':
       return `${where}: must be one of ${(issue.params['allowedValues'] as readonly unknown[]).join(', ')}`;
     case 'pattern':
-      return `${where}: does not match the pattern ${String(issue.params['pattern'])}`;
+      return `${where}: must be ${describeForm(String(issue.params['pattern']))}${describeFound(issue.path, data)}`;
     default:
       return `${where}: ${issue.message}`;
   }
 }
 
-function suggestKey(word: string): string {
-  const near = suggestSpelling(word, [
-    ...Object.keys(DEFAULTS),
-    ...Object.keys(DEFAULTS.account),
-    ...Object.keys(DEFAULTS.tokens),
-    ...Object.keys(DEFAULTS.auth),
-    ...Object.keys(DEFAULTS.surprises),
-    ...Object.keys(DEFAULT_MARKETS['BTC-USD'] ?? {}),
-    'price',
-  ]);
-  return near === undefined ? '' : `; did you mean "${near}"?`;
+/** Not a secret, even that of a simulated account. */
+function describeFound(path: SchemaIssue['path'], data: unknown): string {
+  let found = data;
+  for (const part of path) found = (found as Readonly<Record<string, unknown>>)[part];
+  return typeof found === 'string' && path.at(-1) !== 'secret' ? `; found ${makePrintable(found, 60)}` : '';
 }
 
 function* findProblems(config: SimulatorConfig): Generator<string> {

@@ -7,6 +7,8 @@ import { ORDER_TYPES, SIDES } from '../../../venue/records.ts';
 import { FAULT_KINDS } from './faults.ts';
 import { SURPRISES } from './settings.ts';
 
+const CALL_PATTERN = '^[1-9][0-9]*(\\+|-[1-9][0-9]*)?$';
+const SECRET_PATTERN = '^0x([0-9a-fA-F]{2})+$';
 const DECIMAL = {
   type: 'string',
   pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$',
@@ -20,6 +22,19 @@ const POSITIVE = {
 const MS = { type: 'integer', minimum: 0 } as const;
 const STEP_MS = { type: 'integer', minimum: 1 } as const;
 const RANGE = makeObject({ min: MS, max: MS }, ['min', 'max']);
+
+/** What a text must be, by the pattern of its schema. */
+const FORMS: Readonly<Record<string, string>> = {
+  [DECIMAL.pattern]: 'a decimal, such as "-0.5"',
+  [POSITIVE.pattern]: 'a decimal above 0, such as "64000"',
+  [DURATION_PATTERN]: 'a duration, such as 1m30s',
+  [CALL_PATTERN]: 'a number, or a range such as "2+" or "2-4"',
+  [SECRET_PATTERN]: 'bytes in hex, such as "0x1f"',
+};
+
+export function describeForm(pattern: string): string {
+  return FORMS[pattern] ?? 'in the required form';
+}
 
 const DURATION = { type: 'string', pattern: DURATION_PATTERN, description: 'a duration such as 1m30s' } as const;
 
@@ -78,7 +93,7 @@ const FAULT = makeObject(
       call: {
         type: ['integer', 'string'],
         minimum: 1,
-        pattern: '^[1-9][0-9]*(\\+|-[1-9][0-9]*)?$',
+        pattern: CALL_PATTERN,
         description: 'which of the requests that match: 2, "2+", "2-4"; counted from 1',
       },
       probability: { type: 'number', minimum: 0, maximum: 1 },
@@ -196,10 +211,7 @@ export const SIMULATOR_SCHEMA = {
       header: TEXT,
       prefix: { type: 'string' },
       cookie: TEXT,
-      apiKey: makeObject({ key: TEXT, secret: { type: 'string', pattern: '^0x([0-9a-fA-F]{2})+$' } }, [
-        'key',
-        'secret',
-      ]),
+      apiKey: makeObject({ key: TEXT, secret: { type: 'string', pattern: SECRET_PATTERN } }, ['key', 'secret']),
     }),
     surprises: makeObject(mapFields(SURPRISES, toSchema)),
     faults: { type: 'array', items: FAULT },
