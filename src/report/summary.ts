@@ -177,7 +177,7 @@ class StepChoice {
 class RequestChoice {
   private count = 0;
   private readonly first: RequestRow[] = [];
-  private readonly counts = new Map<string, { count: number; failed: number; tokens: number }>();
+  private readonly counts = new Map<string, { count: number; refused: number; doubtful: number; tokens: number }>();
   private readonly sum = new TokenSum();
 
   get tokens() {
@@ -189,9 +189,9 @@ class RequestChoice {
     if (this.first.length < MOST_REQUESTS) this.first.push(row);
     this.sum.add(row);
     const key = `${row.method} ${row.path}`;
-    const before = this.counts.get(key) ?? { count: 0, failed: 0, tokens: 0 };
+    const before = this.counts.get(key) ?? { count: 0, refused: 0, doubtful: 0, tokens: 0 };
     before.count += 1;
-    before.failed += row.success ? 0 : 1;
+    if (!row.success) before[isRefused(row) ? 'refused' : 'doubtful'] += 1;
     before.tokens += row.tokens;
     this.counts.set(key, before);
   }
@@ -203,13 +203,20 @@ class RequestChoice {
 
   /** How many by endpoint. */
   summarize(): string[][] {
-    return [...this.counts].map(([name, { count, failed, tokens }]) => [
+    return [...this.counts].map(([name, { count, refused, doubtful, tokens }]) => [
       `${count}x`,
       name,
-      failed === 0 ? '' : `${failed} not confirmed`,
+      [refused === 0 ? '' : `${refused} refused`, doubtful === 0 ? '' : `${doubtful} not confirmed`]
+        .filter((each) => each !== '')
+        .join(', '),
       formatCount(tokens, 'token'),
     ]);
   }
+}
+
+/** Whether the venue answered that it did not do it; behind an error of its server it may have. */
+function isRefused({ status }: RequestRow): boolean {
+  return status !== null && status < 500;
 }
 
 function printRequests({ startedAt }: RunOutline, requests: RequestChoice, paint: Paint): string {

@@ -167,6 +167,33 @@ steps:
           - wait: 1h
 `;
 
+describe('the inputs of a run', () => {
+  const here = folder();
+  here.write(
+    'ratio.yaml',
+    `runbook: ratio
+dsl: 1
+inputs: {risk: {type: pct, default: 2, max: 3}, below: {type: bps, default: 5}, share: {type: number, default: 0.5}}
+steps: []
+outputs: {sum: inputs.risk + inputs.below + inputs.share}
+`,
+  );
+
+  it('are shown as they can be given again, and in their JSON as they are read', () => {
+    const { out } = here.run('dry-run', 'ratio.yaml');
+    const [, run = ''] = /audit show (\S+)/.exec(out) ?? [];
+    const shown = 'risk=2% below=5bps share=0.5';
+    expect(out).toContain(`inputs ${shown}`);
+    expect(here.run('audit', 'summary', run).out).toContain(`inputs ${shown}`);
+    expect(here.run('audit', 'show', run).out).toContain(`inputs: ${shown}`);
+    expect(here.run('plan', 'ratio.yaml').out).toContain(shown);
+    expect(JSON.parse(here.run('dry-run', 'ratio.yaml', '--json').out)).toMatchObject({
+      inputs: { risk: '0.02', below: '0.0005' },
+    });
+    expect(here.run('plan', 'ratio.yaml', '--input', 'risk=4%').err).toContain('risk must be at most 3%, found 4%');
+  });
+});
+
 describe('dry-run with answers of people', () => {
   const here = folder();
   here.write('ask.yaml', ASK);

@@ -1,5 +1,6 @@
 /** Loads a runbook, checks it and reads its inputs: the first step of every command that plans or runs. */
 
+import { parseDecimal } from '../../base/decimal.ts';
 import { type Diagnostic, placeDiagnostic, type SourceText, sortForReading } from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { mapFields } from '../../base/json.ts';
@@ -9,6 +10,7 @@ import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { readDocument, readExactData } from '../../runbook/document/document.ts';
+import { writeRatio } from '../../runbook/expression/literals.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
@@ -74,6 +76,28 @@ export function loadPinned(
     );
   }
   return { runbook, sources: [...sources].map(([name, source]) => ({ name, source })) };
+}
+
+/**
+ * The inputs of a recorded run as they are given, a ratio as `2%` or `5bps`; as they were recorded where the texts do not pass the
+ * checks of this version.
+ */
+export function writeRecordedInputs(inputs: JsonObject, pinned: Parameters<typeof loadPinned>[0]): JsonObject {
+  const [first] = pinned;
+  // Most runbooks have none, and the check of a large one takes its time.
+  if (first === undefined || !/\b(?:pct|bps)\b/.test(first.text)) return inputs;
+  const sources = new Map(pinned.map(({ name, file, text }) => [name, { file, text }]));
+  const { runbook } = checkRunbook(first, (name) => sources.get(name));
+  return runbook === undefined ? inputs : writeInputs(inputs, runbook);
+}
+
+/** The inputs of a run, in their JSON, as they are given. */
+export function writeInputs(inputs: JsonObject, runbook: CheckedRunbook): JsonObject {
+  const words = new Map(runbook.inputs.map(({ name, typeText }) => [name, typeText]));
+  return mapFields(inputs, (value, name) => {
+    const ratio = typeof value === 'string' ? parseDecimal(value) : undefined;
+    return (ratio === undefined ? undefined : writeRatio(words.get(name) ?? '', ratio)) ?? value;
+  });
 }
 
 function checkSources(

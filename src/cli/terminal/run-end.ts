@@ -4,6 +4,7 @@
  */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { writeRecordedInputs } from '../../app/files/load.ts';
 import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { describeUnsettled } from '../../app/run/unsettled.ts';
@@ -53,10 +54,18 @@ function describeUnread(error: unknown): string {
 /** Reads the journal of the run while it writes the report. */
 export async function showReport(source: ReportSource, terminal: Output): Promise<void> {
   if (terminal.json) return terminal.answerInPieces(writeRunReport(source));
-  const outline = source.known.outline();
+  const outline = await describeInputs(source);
   const rows = new SummaryRows(outline);
   await readRows(source, rows);
   terminal.print(printSummary(outline, rows, (role, text) => terminal.style(role, text)));
+}
+
+/** What is known of the run, with its inputs as they can be given again. */
+async function describeInputs(source: ReportSource): Promise<RunOutline> {
+  const outline = source.known.outline();
+  for await (const { type, data } of source.entries())
+    return type === 'run.started' ? { ...outline, inputs: writeRecordedInputs(outline.inputs, data.sources) } : outline;
+  return outline;
 }
 
 function reportHalted(report: RunOutline, residual: Residual, terminal: Output): void {
