@@ -52,10 +52,18 @@ export class SummaryRows implements RowTaker {
   }
 }
 
-/** What the run came to is first; what it sent, which a reader wants least often, is last. */
-export function printSummary(report: RunOutline, rows: SummaryRows, paint: Paint = (_role, text) => text): string {
+/**
+ * What the run came to is first; what it sent, which a reader wants least often, is last. `place`: where the step that failed is
+ * written, `entry.yaml:7:5`.
+ */
+export function printSummary(
+  report: RunOutline,
+  rows: SummaryRows,
+  paint: Paint = (_role, text) => text,
+  place?: string,
+): string {
   const sections = [
-    printHeading(report, paint),
+    printHeading(report, paint, place),
     printMoney(report, paint),
     printLeft(report, paint),
     printNotices(report, paint),
@@ -70,7 +78,7 @@ export function printSummary(report: RunOutline, rows: SummaryRows, paint: Paint
 
 const OUTCOME_ROLE = { succeeded: 'good', stopped: 'warning', failed: 'bad', halted: 'bad' } as const;
 
-function printHeading(report: RunOutline, paint: Paint): string {
+function printHeading(report: RunOutline, paint: Paint, place: string | undefined): string {
   const outcome = paint(OUTCOME_ROLE[report.outcome], report.outcome);
   const reason = report.reason === undefined ? '' : `: ${makePrintable(report.reason, 400)}`;
   const lines = [
@@ -82,7 +90,8 @@ function printHeading(report: RunOutline, paint: Paint): string {
   if (report.error !== undefined) {
     const step =
       report.error.step === undefined || report.error.step === '' ? '' : ` in ${makePrintable(report.error.step, 200)}`;
-    lines.push(paint('bad', `error ${report.error.kind}${step}`));
+    const written = place === undefined ? '' : `, ${makePrintable(place, 300)}`;
+    lines.push(paint('bad', `error ${report.error.kind}${step}${written}`));
   }
   return lines.join('\n');
 }

@@ -194,6 +194,26 @@ outputs: {sum: inputs.risk + inputs.below + inputs.share}
   });
 });
 
+it('a failed dry-run says where the step that failed is written', () => {
+  const here = folder();
+  here.write(
+    'off.yaml',
+    `runbook: off
+dsl: 1
+limits: {markets: [BTC-USD]}
+leaves: {position: open, because: a test}
+steps:
+  - for_each:
+      each: n
+      in: [1, 2]
+      do:
+        - id: buy
+          place: {type: limit, market: BTC-USD, side: long, size: 1, price: 60000.123}
+`,
+  );
+  expect(here.run('dry-run', 'off.yaml').out).toMatch(/^error denied in \S+\/buy, off\.yaml:10:11$/m);
+});
+
 describe('dry-run with answers of people', () => {
   const here = folder();
   here.write('ask.yaml', ASK);
