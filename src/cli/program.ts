@@ -42,6 +42,7 @@ export function program(
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', '\nBegin with `runbook init FOLDER`; docs/start.md goes on from there.')
+    .showHelpAfterError('(`runbook help` lists the commands)')
     .exitOverride();
   for (const [name, row] of Object.entries(GLOBAL_OPTIONS)) root.addOption(makeOption(name, row));
   for (const row of commands) define(root, row, called);
@@ -62,10 +63,11 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
   const [first = '', second] = row.name.split(' ');
   const parent = second === undefined ? root : ensureGroup(root, first);
   const command = findCommand(parent, second ?? first) ?? parent.command(second ?? first);
+  command.showHelpAfterError(`(\`runbook ${row.name} --help\` shows what it takes)`);
   command.description(row.summary).summary(row.summary).addHelpText('after', `\nExample:\n  runbook ${row.example}`);
   for (const [name, each] of Object.entries(row.arguments)) command.addArgument(makeArgument(name, each));
   for (const [name, each] of Object.entries(row.options)) command.addOption(makeOption(name, each));
-  if (('run' in row.arguments || 'runs' in row.arguments) && !('profile' in row.options)) refuseProfile(root, command);
+  if (('run' in row.arguments || 'runs' in row.arguments) && !('profile' in row.options)) refuseProfile(command);
   command.action(async () => {
     const { json, quiet, color, state } = root.opts();
     const args = Object.keys(row.arguments).map((name, index) => [name, command.processedArgs[index]] as const);
@@ -78,10 +80,10 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
 }
 
 /** A command about runs takes no profile: each of them has its own in its journal. */
-function refuseProfile(root: Command, command: Command): void {
+function refuseProfile(command: Command): void {
   command.addOption(new Option('--profile [FILE]').hideHelp());
   command.on('option:profile', () =>
-    root.error(
+    command.error(
       "error: unknown option '--profile' of this command\n(a run has the profile with which it was started in its journal; --state DIR names the folder of its store)",
       { code: 'commander.unknownOption' },
     ),
@@ -90,13 +92,14 @@ function refuseProfile(root: Command, command: Command): void {
 
 /** A command that only says what is meant by it. */
 function defineForeign(root: Command, name: string, meant: string): void {
-  root
-    .command(name, { hidden: true })
+  const command = root.command(name, { hidden: true });
+  command
     .helpOption(false)
+    .showHelpAfterError(false)
     .allowUnknownOption()
     .allowExcessArguments()
     .action(() =>
-      root.error(`error: unknown command '${name}'; it is \`runbook ${meant}\` here`, {
+      command.error(`error: unknown command '${name}'; it is \`runbook ${meant}\` here`, {
         code: 'commander.unknownCommand',
       }),
     );
@@ -106,7 +109,8 @@ function ensureGroup(root: Command, name: string): Command {
   const there = findCommand(root, name);
   if (there !== undefined) return there;
   const summary = GROUPS[name] ?? name;
-  return root.command(name).description(summary).summary(summary);
+  const group = root.command(name).description(summary).summary(summary);
+  return group.showHelpAfterError(`(\`runbook ${name} --help\` lists its commands)`);
 }
 
 function findCommand(parent: Command, name: string): Command | undefined {

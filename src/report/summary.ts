@@ -52,10 +52,18 @@ export class SummaryRows implements RowTaker {
   }
 }
 
-/** What the run came to is first; what it sent, which a reader wants least often, is last. */
-export function printSummary(report: RunOutline, rows: SummaryRows, paint: Paint = (_role, text) => text): string {
+/**
+ * What the run came to is first; what it sent, which a reader wants least often, is last. `place`: where the step that failed is
+ * written, `entry.yaml:7:5`.
+ */
+export function printSummary(
+  report: RunOutline,
+  rows: SummaryRows,
+  paint: Paint = (_role, text) => text,
+  place?: string,
+): string {
   const sections = [
-    printHeading(report, paint),
+    printHeading(report, paint, place),
     printMoney(report, paint),
     printLeft(report, paint),
     printNotices(report, paint),
@@ -70,7 +78,7 @@ export function printSummary(report: RunOutline, rows: SummaryRows, paint: Paint
 
 const OUTCOME_ROLE = { succeeded: 'good', stopped: 'warning', failed: 'bad', halted: 'bad' } as const;
 
-function printHeading(report: RunOutline, paint: Paint): string {
+function printHeading(report: RunOutline, paint: Paint, place: string | undefined): string {
   const outcome = paint(OUTCOME_ROLE[report.outcome], report.outcome);
   const reason = report.reason === undefined ? '' : `: ${makePrintable(report.reason, 400)}`;
   const lines = [
@@ -82,7 +90,8 @@ function printHeading(report: RunOutline, paint: Paint): string {
   if (report.error !== undefined) {
     const step =
       report.error.step === undefined || report.error.step === '' ? '' : ` in ${makePrintable(report.error.step, 200)}`;
-    lines.push(paint('bad', `error ${report.error.kind}${step}`));
+    const written = place === undefined ? '' : `, ${makePrintable(place, 300)}`;
+    lines.push(paint('bad', `error ${report.error.kind}${step}${written}`));
   }
   return lines.join('\n');
 }
@@ -177,7 +186,7 @@ class StepChoice {
 class RequestChoice {
   private count = 0;
   private readonly first: RequestRow[] = [];
-  private readonly counts = new Map<string, { count: number; failed: number; tokens: number }>();
+  private readonly counts = new Map<string, { count: number; refused: number; doubtful: number; tokens: number }>();
   private readonly sum = new TokenSum();
 
   get tokens() {
@@ -189,9 +198,9 @@ class RequestChoice {
     if (this.first.length < MOST_REQUESTS) this.first.push(row);
     this.sum.add(row);
     const key = `${row.method} ${row.path}`;
-    const before = this.counts.get(key) ?? { count: 0, failed: 0, tokens: 0 };
+    const before = this.counts.get(key) ?? { count: 0, refused: 0, doubtful: 0, tokens: 0 };
     before.count += 1;
-    before.failed += row.success ? 0 : 1;
+    if (!row.success) before[isRefused(row) ? 'refused' : 'doubtful'] += 1;
     before.tokens += row.tokens;
     this.counts.set(key, before);
   }
@@ -203,13 +212,20 @@ class RequestChoice {
 
   /** How many by endpoint. */
   summarize(): string[][] {
-    return [...this.counts].map(([name, { count, failed, tokens }]) => [
+    return [...this.counts].map(([name, { count, refused, doubtful, tokens }]) => [
       `${count}x`,
       name,
-      failed === 0 ? '' : `${failed} not confirmed`,
+      [refused === 0 ? '' : `${refused} refused`, doubtful === 0 ? '' : `${doubtful} not confirmed`]
+        .filter((each) => each !== '')
+        .join(', '),
       formatCount(tokens, 'token'),
     ]);
   }
+}
+
+/** Whether the venue answered that it did not do it; behind an error of its server it may have. */
+function isRefused({ status }: RequestRow): boolean {
+  return status !== null && status < 500;
 }
 
 function printRequests({ startedAt }: RunOutline, requests: RequestChoice, paint: Paint): string {

@@ -53,6 +53,8 @@ export interface FieldsShape {
   readonly atMostOne?: readonly (readonly string[])[];
   /** A key, to the key that it requires beside it. */
   readonly together?: Readonly<Record<string, string>>;
+  /** Where no key is required: what an author would write. */
+  readonly examples?: readonly string[];
   /** Codes of their own for missing keys: by key, or for `atLeastOne`. */
   readonly codes?: Readonly<Record<string, CheckCode>>;
 }

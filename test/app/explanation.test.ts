@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { explainCode, listExplanations } from '../../src/app/project/explanation.ts';
+import { ERROR_KINDS } from '../../src/runbook/checked.ts';
 import { CODES } from '../../src/runbook/codes/codes.ts';
 import { readDocument, readExactData } from '../../src/runbook/document/document.ts';
 import { FILE } from '../../src/runbook/shape/grammar.ts';
 import { DENIALS } from '../../src/venue/limits/denials.ts';
 import { OBSTACLES } from '../../src/venue/limits/obstacles.ts';
+import { ORDER_ALARMS } from '../../src/venue/order/context.ts';
 import { readProfile } from '../../src/venue/profile/profile.ts';
 import { PROFILE_CODES } from '../../src/venue/profile/reading.ts';
 import { LIMIT_SETTINGS } from '../../src/venue/profile/settings.ts';
@@ -17,10 +19,13 @@ const PROFILE: Readonly<Record<string, string>> = {
 };
 
 describe('an explanation', () => {
-  it('exists for every code of a diagnostic, a profile, a denial and an obstacle, once', () => {
+  it('exists for every code of a diagnostic, a profile, a denial and an obstacle, every alarm and every error kind, once', () => {
     const codes = listExplanations().map(({ code }) => code);
     expect(codes.sort()).toEqual(
-      [CODES, PROFILE_CODES, DENIALS, OBSTACLES].flatMap((table) => Object.keys(table)).sort(),
+      [
+        ...[CODES, PROFILE_CODES, DENIALS, OBSTACLES, ORDER_ALARMS].flatMap((table) => Object.keys(table)),
+        ...['Undelivered', 'LeftByCancelAll', 'LateOrderOfEarlierRun', ...ERROR_KINDS, 'internal'],
+      ].sort(),
     );
     expect(new Set(codes.map((code) => code.toLowerCase())).size).toBe(codes.length);
   });
@@ -35,6 +40,8 @@ describe('an explanation', () => {
     ['unkown-key', 'unknown-key'],
     ['price_of_tick', 'PRICE_OFF_TICK'],
     ['profile-secrets', 'profile-secret'],
+    ['stopkep', 'StopKept'],
+    ['unprotected-positon', 'unprotected_position'],
     ['nothing like any of them', undefined],
   ])('names for %s the code that is meant: %s', (typed, meant) => expect(explainCode(typed)).toEqual({ meant }));
 

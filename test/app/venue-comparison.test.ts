@@ -1,6 +1,8 @@
 /** Tests the comparison of the venue's orders with the journals, in virtual time. */
 import { afterEach, expect, it } from 'vitest';
+import { formatOrder } from '../../src/app/reconciliation/venue-comparison.ts';
 import { ClockAgreement } from '../../src/engine/schedule/clock-agreement.ts';
+import type { AdoptedOrder } from '../../src/journal/account/acts.ts';
 import { type Hosted, KEY, World } from './live-host.ts';
 
 const PATH = { kind: 'points', points: [{ afterMs: 0, price: '64000' }] } as const;
@@ -9,6 +11,13 @@ const PLACES = `runbook: places
 dsl: 1
 leaves: {position: open, because: a test}
 steps: [{place: {type: limit, market: BTC-USD, side: long, size: 1, price: 60000, tif: immediate_or_cancel}}]
+`;
+const BRACKET = `runbook: bracket
+dsl: 1
+leaves: {position: open, because: a test}
+steps:
+  - {id: entry, place: {type: market, market: BTC-USD, side: long, size: 1, price: 65000}, await: terminal}
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 0.5, trigger: 60000, price: 59000}}
 `;
 const READS = 'runbook: reads\ndsl: 1\nsteps: [{read_account: {}}]\n';
 const MINUTE_MS = 60_000;
@@ -36,6 +45,26 @@ it('finds the orders of a run behind however many that only read', async () => {
   const { host } = await time.runUntil(world.openProcess());
   expect(await time.runUntil(host.comparison.compare())).toEqual({ kind: 'agrees' });
   expect((await store.accountRows(KEY)).map(({ name }) => name)).not.toContain('compared');
+});
+
+it('says of a position stop which part of the position it is for', async () => {
+  world = new World({ config: { markets: MARKETS } });
+  const { time, store } = world;
+  const process = await time.runUntil(world.openProcess());
+  const live = await time.runUntil(process.begin('lost', BRACKET));
+  await time.runUntil(live.waitForEnd());
+  expect(await store.remove('lost', (await store.last('lost'))?.hash ?? '')).toBe(true);
+  const { host } = await time.runUntil(world.openProcess());
+  const compared = await time.runUntil(host.comparison.compare());
+  const orders = compared.kind === 'unknown' ? compared.orders : [];
+  expect(orders).toMatchObject([{ type: 'market' }, { type: 'stop_loss', side: 'short', size: '0.5' }]);
+  expect(orders.map((order) => formatOrder(order).replace(/^.*?\) /, ''))).toEqual([
+    'market long 1 BTC-USD closed',
+    expect.stringMatching(/^stop_loss short 0\.5 of the position in BTC-USD /),
+  ]);
+  // An act of an earlier version has no type.
+  const { type: _, ...old } = orders[1] ?? {};
+  expect(formatOrder(old as AdoptedOrder)).toContain(') short 0.5 BTC-USD ');
 });
 
 it('finds an order that the journal lacks where the clock of this machine is ahead', async () => {

@@ -183,6 +183,53 @@ steps:
           - wait: 1h
 `;
 
+describe('the inputs of a run', () => {
+  const here = folder();
+  here.write(
+    'ratio.yaml',
+    `runbook: ratio
+dsl: 1
+inputs: {risk: {type: pct, default: 2, max: 3}, below: {type: bps, default: 5}, share: {type: number, default: 0.5}}
+steps: []
+outputs: {sum: inputs.risk + inputs.below + inputs.share}
+`,
+  );
+
+  it('are shown as they can be given again, and in their JSON as they are read', () => {
+    const { out } = here.run('dry-run', 'ratio.yaml');
+    const [, run = ''] = /audit show (\S+)/.exec(out) ?? [];
+    const shown = 'risk=2% below=5bps share=0.5';
+    expect(out).toContain(`inputs ${shown}`);
+    expect(here.run('audit', 'summary', run).out).toContain(`inputs ${shown}`);
+    expect(here.run('audit', 'show', run).out).toContain(`inputs: ${shown}`);
+    expect(here.run('plan', 'ratio.yaml').out).toContain(shown);
+    expect(JSON.parse(here.run('dry-run', 'ratio.yaml', '--json').out)).toMatchObject({
+      inputs: { risk: '0.02', below: '0.0005' },
+    });
+    expect(here.run('plan', 'ratio.yaml', '--input', 'risk=4%').err).toContain('risk must be at most 3%, found 4%');
+  });
+});
+
+it('a failed dry-run says where the step that failed is written', () => {
+  const here = folder();
+  here.write(
+    'off.yaml',
+    `runbook: off
+dsl: 1
+limits: {markets: [BTC-USD]}
+leaves: {position: open, because: a test}
+steps:
+  - for_each:
+      each: n
+      in: [1, 2]
+      do:
+        - id: buy
+          place: {type: limit, market: BTC-USD, side: long, size: 1, price: 60000.123}
+`,
+  );
+  expect(here.run('dry-run', 'off.yaml').out).toMatch(/^error denied in \S+\/buy, off\.yaml:10:11$/m);
+});
+
 describe('dry-run with answers of people', () => {
   const here = folder();
   here.write('ask.yaml', ASK);

@@ -111,6 +111,25 @@ cases:
     ]);
   });
 
+  it('shows of a position stop which part of the position it is for', async () => {
+    const guarded = `runbook: guarded
+dsl: 1
+limits: {markets: [BTC-USD]}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+    await: filled
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 0.5, trigger: 60000, price: 59000}}
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}
+`;
+    const { files } = await testing({
+      'guarded.yaml': guarded,
+      'guarded.test.yaml': 'tests: guarded\ncases:\n  - {name: a, expect: {orders: [{type: stop_market}]}}\n',
+    });
+    const found = files[0]?.cases[0]?.failures.map((failure) => failure.found).join() ?? '';
+    expect(found).toContain('market long 0.01 BTC-USD');
+    expect(found).toContain('stop_loss short 0.5 of the position in BTC-USD at 59000');
+  });
+
   it('lists failures in the order of the file', async () => {
     const { files } = await testing({
       'patient.yaml': PATIENT,

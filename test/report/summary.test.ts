@@ -170,6 +170,20 @@ describe('the steps of a long run', () => {
   });
 });
 
+describe('the requests of a long run', () => {
+  it('are counted, those that the venue refused beside those of which nothing is known', () => {
+    const [request] = REPORT.requests as [RunReport['requests'][number]];
+    const answers = [
+      ...Array.from({ length: 40 }, () => ({ status: 200, success: true })),
+      ...Array.from({ length: 3 }, () => ({ status: 400, success: false })),
+      { status: null, success: false },
+      { status: 502, success: false },
+    ];
+    const text = print({ ...REPORT, requests: answers.map((answer) => ({ ...request, ...answer })) });
+    expect(text).toMatch(/45x {2}POST \/orders {2}3 refused, 2 not confirmed +45 tokens/);
+  });
+});
+
 describe('numbers for reading', () => {
   it.each([
     ['0', '0.00'],

@@ -76,6 +76,9 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
   ['market', 'inputs.market', 'inputs.market', '"${inputs.market}"'],
   ['condition', 'entry.side == long', 'long', "'long'"],
   // Markets.
+  ['side', '1', '1', 'Write long or short.'],
+  // Two names and a minus.
+  ['condition', 'position(BTC-USD) > 0', 'BTC-USD', "'BTC-USD'"],
   ['market', 'BTC/USD', 'BTC/USD', 'BTC-USD'],
   ['market', 'BTCUSD', 'BTCUSD', 'BTC-USD'],
   ['market', 'BTC–USD', 'BTC–USD', 'BTC-USD'],
@@ -188,8 +191,11 @@ describe('a misplaced key gets its place in the hint', () => {
   );
   it('a schedule and a declaration that are no map', () => {
     const of = (head: string) => findings(`runbook: case\ndsl: 1\n${head}\nsteps: [wait: 1s]`).map(({ hint }) => hint);
-    expect(of("schedule: '0 8 * * *'")).toEqual([expect.stringContaining('{cron: …')]);
-    expect(of('leaves: none')).toEqual([expect.stringContaining('{position: …')]);
+    expect(of("schedule: '0 8 * * *'")).toEqual([expect.stringContaining('{cron: "0 8 * * *", tz: UTC}, {every: 1d}')]);
+    for (const word of ['none', 'flat'])
+      expect(of(`leaves: ${word}`)).toEqual(['Did you mean {position: none}? Write {position: none|protected|open}.']);
+    expect(of('leaves: 1')).toEqual(['Write {position: none|protected|open}.']);
+    expect(of('limits: {max_daily_loss: 100}')).toEqual([expect.stringContaining('limits of the profile')]);
     expect(of('leaves: {position: flat}')).toEqual([expect.stringContaining('none')]);
   });
   it("a modifier inside the step's own map", () => {

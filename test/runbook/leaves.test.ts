@@ -26,6 +26,40 @@ const GUARD = `
 const VIOLATED = ['violated'];
 const UNPROVEN = ['unproven'];
 
+describe('the hint', () => {
+  const hints = (head: string, steps: string) =>
+    checkRunbook({ file: 'case.yaml', text: `runbook: case\ndsl: 1\n${head}steps:\n${steps}` }, () => undefined)
+      .diagnostics.filter(({ code }) => code.startsWith('leaves-'))
+      .map(({ hint }) => hint ?? '');
+
+  it('names the order and what this `leaves` takes', () => {
+    const first = ENTRY.replace('id: entry', 'id: first');
+    const [open = ''] = hints('', first);
+    expect([open.includes('`if: first.filled == 0`'), open.includes('position: open')]).toEqual([true, true]);
+    const [none = ''] = hints('leaves: {position: none}\n', first);
+    expect(none).toContain('`close: BTC-USD` as the last step');
+    expect([none.includes('first.filled == 0'), none.includes('position: protected')]).toEqual([true, true]);
+    expect(none).not.toContain('position: open');
+  });
+
+  it('of a loop that quotes begins with the close that settles it', () => {
+    const head = 'leaves: {position: none}\n';
+    const quote = (id: string, side: string, price: number) =>
+      `        - {id: ${id}, place: {type: limit, market: BTC-USD, side: ${side}, size: 0.1, price: ${price}}}\n`;
+    const loop = `
+  - repeat:
+      every: 10s
+      for: 1h
+      do:
+${quote('bid', 'long', 60000)}${quote('ask', 'short', 61000)}        - {cancel: bid}
+        - {cancel: ask}
+`;
+    const settled = expect.stringMatching(/^Close what is left: `close: BTC-USD` as the last step/) as string;
+    expect(hints(head, loop)).toEqual([settled]);
+    expect(hints(head, `${loop}  - close: BTC-USD\n`)).toEqual([]);
+  });
+});
+
 describe('the paths of a runbook', () => {
   it('leave an entry that nothing protects', () => {
     expect(leaks(ENTRY)).toEqual(VIOLATED);

@@ -322,6 +322,20 @@ describe('readProfile, valid profiles', () => {
   });
 });
 
+it.each([
+  ['3%', '0.03'],
+  ['0.5%', '0.005'],
+  [0.03, '0.03'],
+  ['100%', '1'],
+  [3, undefined],
+  ['300%', undefined],
+  ['-3%', undefined],
+  ['3 %', undefined],
+])('the price band of a profile takes %j', (within, accepted) => {
+  const { profile } = read({ ...MINIMAL, limits: { price_band: { within } } });
+  expect(profile?.limits.priceBandWithin).toBe(accepted);
+});
+
 describe('readProfile, refused profiles', () => {
   it.each([
     ['no map', [], ['error profile-form : a profile must be a map, found a list']],

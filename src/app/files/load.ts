@@ -1,6 +1,13 @@
 /** Loads a runbook, checks it and reads its inputs: the first step of every command that plans or runs. */
 
-import { type Diagnostic, placeDiagnostic, type SourceText, sortForReading } from '../../base/diagnostic.ts';
+import { parseDecimal } from '../../base/decimal.ts';
+import {
+  type Diagnostic,
+  findPosition,
+  placeDiagnostic,
+  type SourceText,
+  sortForReading,
+} from '../../base/diagnostic.ts';
 import { formatCount } from '../../base/format.ts';
 import { mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -9,6 +16,8 @@ import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { readDocument, readExactData } from '../../runbook/document/document.ts';
+import { writeRatio } from '../../runbook/expression/literals.ts';
+import { walkSteps } from '../../runbook/steps/walk.ts';
 import { toJson, type Value } from '../../runbook/values.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { EXIT, UserError } from '../errors.ts';
@@ -74,6 +83,41 @@ export function loadPinned(
     );
   }
   return { runbook, sources: [...sources].map(([name, source]) => ({ name, source })) };
+}
+
+/** Checks the pinned texts of a run for what is shown of it; undefined where they do not pass the checks of this version. */
+export function readPinned(pinned: Parameters<typeof loadPinned>[0]): CheckedRunbook | undefined {
+  const [first] = pinned;
+  const sources = new Map(pinned.map(({ name, file, text }) => [name, { file, text }]));
+  return first && checkRunbook({ file: first.file, text: first.text }, (name) => sources.get(name)).runbook;
+}
+
+/** The inputs of a recorded run as they are given, a ratio as `2%` or `5bps`; as they were recorded where its texts cannot be read. */
+export function writeRecordedInputs(inputs: JsonObject, pinned: Parameters<typeof loadPinned>[0]): JsonObject {
+  // Most runbooks have none, and the check of a large one takes its time.
+  const runbook = /\b(?:pct|bps)\b/.test(pinned[0]?.text ?? '') ? readPinned(pinned) : undefined;
+  return runbook === undefined ? inputs : writeInputs(inputs, runbook);
+}
+
+/** `entry.yaml:7:5`, where a step of the runbook itself is written. `path`: with the rounds, as the engine names it. */
+export function findStepPlace(runbook: CheckedRunbook, path: string): string | undefined {
+  const written = path.replace(/\[\d+\]/g, '');
+  const step = [...walkSteps([...runbook.steps, ...runbook.onError, ...runbook.finally])].find(
+    (each) => each.path === written,
+  );
+  if (step === undefined) return undefined;
+  const { file, text } = runbook.source;
+  const { line, column } = findPosition(text, step.span.start);
+  return `${file}:${line}:${column}`;
+}
+
+/** The inputs of a run, in their JSON, as they are given. */
+export function writeInputs(inputs: JsonObject, runbook: CheckedRunbook): JsonObject {
+  const words = new Map(runbook.inputs.map(({ name, typeText }) => [name, typeText]));
+  return mapFields(inputs, (value, name) => {
+    const ratio = typeof value === 'string' ? parseDecimal(value) : undefined;
+    return (ratio === undefined ? undefined : writeRatio(words.get(name) ?? '', ratio)) ?? value;
+  });
 }
 
 function checkSources(

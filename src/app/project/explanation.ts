@@ -1,10 +1,13 @@
 /**
- * Explains a code: what it means, what draws it, what is accepted instead. Reads the tables that the diagnostics, denials and
- * obstacles are made from, so that no code is without an explanation.
+ * Explains a code, an alarm or an error kind: what it means, what draws it, what is accepted instead or to do now. Reads the tables
+ * that they are made from, so that none is without an explanation.
  */
 import { toSentence } from '../../base/format.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
+import { listAlarmMeanings } from '../../report/results/alarm-meaning.ts';
+import type { ErrorKind } from '../../runbook/checked.ts';
 import { CODES } from '../../runbook/codes/codes.ts';
+import { ERROR_KIND_ROWS } from '../../runbook/codes/error-kinds.ts';
 import type { CodeRow } from '../../runbook/codes/row.ts';
 import { DENIALS, endsRun } from '../../venue/limits/denials.ts';
 import { OBSTACLES } from '../../venue/limits/obstacles.ts';
@@ -12,13 +15,16 @@ import { PROFILE_CODES } from '../../venue/profile/reading.ts';
 
 export interface Explanation {
   readonly code: string;
-  /** What shows it: a check of a file, the reading of a profile, a limit during a run, or what else keeps a request back. */
-  readonly kind: 'diagnostic' | 'profile' | 'denial' | 'obstacle';
-  readonly severity: 'error' | 'warning' | 'denied';
+  /**
+   * What shows it: a check of a file, the reading of a profile, a limit during a run, what else keeps a request back, an alarm of a
+   * run, or the kind of its error.
+   */
+  readonly kind: 'diagnostic' | 'profile' | 'denial' | 'obstacle' | 'alarm' | 'error_kind';
+  readonly severity: 'error' | 'warning' | 'denied' | 'alarm' | 'failed' | 'halted';
   readonly meaning: string;
-  /** A line, or for a denial a situation, that draws it. */
+  /** A line, or of a run a situation, that draws it. */
   readonly example: string;
-  /** What would be accepted. */
+  /** What would be accepted; of a run, what to do now. */
   readonly accepted: string;
   /** A denial that ends the run, not only the request. */
   readonly endsRun?: true;
@@ -68,7 +74,27 @@ export function listExplanations(): readonly Explanation[] {
       accepted: toSentence(fix),
     }),
   );
-  return [...checks, ...profiles, ...denials, ...obstacles];
+  const alarms = listAlarmMeanings().map(
+    ({ name, summary, example, now }): Explanation => ({
+      code: name,
+      kind: 'alarm',
+      severity: 'alarm',
+      meaning: toSentence(summary),
+      example,
+      accepted: toSentence(now),
+    }),
+  );
+  const kinds = Object.entries(ERROR_KIND_ROWS).map(
+    ([code, { summary, example, now }]): Explanation => ({
+      code,
+      kind: 'error_kind',
+      severity: code === ('unknown_outcome' satisfies ErrorKind) ? 'halted' : 'failed',
+      meaning: toSentence(summary),
+      example,
+      accepted: toSentence(now),
+    }),
+  );
+  return [...checks, ...profiles, ...denials, ...obstacles, ...alarms, ...kinds];
 }
 
 /** The explanation of a code, in whichever case it is written, or the code that a misspelt one probably means. */

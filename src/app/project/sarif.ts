@@ -13,7 +13,7 @@ export function formatSarif(files: readonly CheckedFile[]): string {
 
 export function makeSarif(files: readonly CheckedFile[]) {
   const rules = listExplanations()
-    .filter(({ kind }) => kind !== 'denial')
+    .filter(({ kind }) => kind === 'diagnostic' || kind === 'profile')
     .map(({ code, severity, meaning, example, accepted }) => ({
       id: code,
       shortDescription: { text: meaning },

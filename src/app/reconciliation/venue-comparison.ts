@@ -5,10 +5,13 @@
  * in no sum of this ledger.
  */
 import { pause } from '../../base/clock.ts';
+import { decimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ActType, AdoptedOrder } from '../../journal/account/acts.ts';
 import { ignoreStore, type JournalReader, type RunRow, StoreAway, StoreError } from '../../journal/store.ts';
+import { formatAmount } from '../../report/format.ts';
+import { isFraction } from '../../venue/limits/case.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
 import { makeNewestOrderParams } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
@@ -179,9 +182,10 @@ export async function findRestoredOver(
   return undefined;
 }
 
-export function formatOrder({ id, clientOrderId, market, side, size, status }: AdoptedOrder): string {
-  const text = [id, `(client order id ${clientOrderId})`, side, size, market, status].join(' ');
-  return makePrintable(text, 200);
+export function formatOrder({ id, clientOrderId, market, type = '', side, size, status }: AdoptedOrder): string {
+  const amount = formatAmount({ type, size, market });
+  const text = [id, `(client order id ${clientOrderId})`, type, side, amount, status].filter((each) => each !== '');
+  return makePrintable(text.join(' '), 200);
 }
 
 /** Gives since when the orders are to be compared, epoch ms, and keeps it until they were. Rejects with a StoreError. */
@@ -281,7 +285,10 @@ async function dropIntended(
 
 function describeOrder(record: OrderRecord): AdoptedOrder {
   const { id, client_order_id: clientOrderId, market_id: market, side, initial_size: size, status } = record;
-  return { id, clientOrderId, market, side, size, status };
+  // A venue may show a stop that has triggered with its size in base currency.
+  const isSize = isFraction(record.order_type) && decimal(size).greaterThan(1);
+  const type = isSize || record.order_type === '' ? {} : { type: record.order_type };
+  return { id, clientOrderId, market, ...type, side, size, status };
 }
 
 /** A row that cannot be read may be an order of ours all the same: its client order id says so, as every order of ours has one. */
@@ -291,6 +298,7 @@ function describeUnread({ orderId, clientOrderId = '', shows }: UnreadRow): Adop
     id: orderId ?? clientOrderId,
     clientOrderId,
     market: show('market_id'),
+    ...(shows.order_type === undefined ? {} : { type: show('order_type') }),
     side: show('side'),
     size: show('initial_size'),
     status: 'unreadable',

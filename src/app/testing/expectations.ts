@@ -8,6 +8,7 @@ import { makePrintable } from '../../base/printable.ts';
 import type { Json } from '../../journal/entry.ts';
 import type { OrderRow } from '../../report/folds/orders.ts';
 import type { RunReport } from '../../report/folds/run.ts';
+import { formatAmount } from '../../report/format.ts';
 import { isEndpointName, isRunbookWrite } from '../../venue/catalogue.ts';
 import type { CaseResult } from './case-run.ts';
 import { formatRequestName } from './file/request-names.ts';
@@ -297,7 +298,7 @@ function describeOrder({
 }: OrderRow): string {
   const at = price === undefined ? '' : ` at ${price}`;
   const average = averagePrice === undefined ? '' : ` at ${averagePrice}`;
-  return `${orderId ?? clientOrderId} ${type} ${side} ${size} ${market}${at}, filled ${filled}${average}, ${state}`;
+  return `${orderId ?? clientOrderId} ${type} ${side} ${formatAmount({ type, size, market })}${at}, filled ${filled}${average}, ${state}`;
 }
 
 function formatFields(fields: object): string {

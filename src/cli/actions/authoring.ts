@@ -12,8 +12,13 @@ export const AUTHORING_COMMANDS = {
     example: 'validate runbooks --format github',
   },
   explain: {
-    summary: 'say what the code of a diagnostic or a denial means',
-    arguments: { code: { doc: 'the code, as a message shows it', takes: 'text' } },
+    summary: 'say what a code, an alarm or the kind of an error means, and what to do about it',
+    arguments: {
+      code: {
+        doc: 'the code, as a message shows it, such as unknown-key, StopKept or unprotected_position',
+        takes: 'text',
+      },
+    },
     options: {},
     example: 'explain protect-under-deadman',
   },

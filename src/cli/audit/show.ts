@@ -1,6 +1,7 @@
 /** `runbook audit show`: prints the timeline of a run, whole or filtered, or one raw entry. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { writeRecordedInputs } from '../../app/files/load.ts';
 import { findOrder, type NamedOrder } from '../../app/stores/find-order.ts';
 import { isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
 import { withRun } from '../../app/stores/review.ts';
@@ -42,7 +43,9 @@ export async function showRun(options: Given<'audit show'>, review: Invocation):
     // A damaged journal is refused before the first line is written.
     await foldEntries(store, run.run, { apply() {} });
     const result = new ResultFold();
-    const entries = terminal.json ? passThrough(readEntries(store, run.run), result) : readEntries(store, run.run);
+    const entries = terminal.json
+      ? passThrough(readEntries(store, run.run), result)
+      : describeInputs(readEntries(store, run.run));
     const rows = telling.listRows(run.run, entries);
     await terminal.answerInPieces(writeDocument(run.run, rows, result), writeLines(rows, terminal));
     return EXIT.done;
@@ -54,6 +57,16 @@ async function* passThrough(entries: AsyncIterable<Entry>, fold: ResultFold): As
     fold.apply(entry);
     yield entry;
   }
+}
+
+/** The inputs of the run as they can be given again. */
+async function* describeInputs(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
+  for await (const entry of entries)
+    if (entry.type !== 'run.started') yield entry;
+    else {
+      const inputs = writeRecordedInputs(entry.data.inputs, entry.data.sources);
+      yield { ...entry, data: { ...entry.data, inputs } };
+    }
 }
 
 async function* writeLines(rows: AsyncIterable<TimelineRow>, terminal: Output): AsyncGenerator<string> {

@@ -4,6 +4,7 @@
  */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
+import { writeRecordedInputs } from '../../app/files/load.ts';
 import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { readAnchorFiles, withRun } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
@@ -13,7 +14,7 @@ import { type Answer, formatAnswer, formatReason, type Reason, type Tone } from 
 import { answerReviewer } from '../../report/answers/six.ts';
 import { verifyRun } from '../../report/compare/verify.ts';
 import type { OrderLife } from '../../report/folds/order-lives.ts';
-import { type RunPageDocument, RunPageFold } from '../../report/folds/run-facts.ts';
+import { type RunPageDocument, RunPageFold, toFacts } from '../../report/folds/run-facts.ts';
 import { formatAmount, formatIsoTime, formatQuoteCurrency, formatText } from '../../report/format.ts';
 import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
@@ -28,7 +29,8 @@ export async function summarise({ run: name, key }: Given<'audit summary'>, revi
     const anchors = readAnchorFiles(review, { run, publicKey }).flatMap((file) => file.anchors);
     const verdict = await verifyRun(store, run, anchors);
     const page = (await foldEntries(store, run, new RunPageFold())).document();
-    const kills = await readKillsOfRun(row, await readFirstEntry(store, run), review);
+    const first = await readFirstEntry(store, run);
+    const kills = await readKillsOfRun(row, first, review);
     const answers = answerReviewer(page, { verdict, kills, now: new SystemClock().now() });
     const document = {
       run,
@@ -44,7 +46,10 @@ export async function summarise({ run: name, key }: Given<'audit summary'>, revi
       })),
       orders: page.orders.map(makeOrderDocument),
     };
-    terminal.answer(document, () => formatSummary(page, answers, terminal));
+    terminal.answer(document, () => {
+      const inputs = toFacts(writeRecordedInputs(first.data.inputs, first.data.sources));
+      return formatSummary({ ...page, inputs }, answers, terminal);
+    });
     return verdict.ok ? EXIT.done : EXIT.failed;
   });
 }

@@ -1,4 +1,4 @@
-/** `runbook explain`: prints what a code of a diagnostic or a denial means, what draws it, and what is accepted. */
+/** `runbook explain`: prints what a code, an alarm or an error kind means, what draws it, and what is accepted or to do now. */
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { type Explanation, explainCode } from '../../app/project/explanation.ts';
 import { makePrintable } from '../../base/printable.ts';

@@ -3,7 +3,7 @@ import { existsSync, watch } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { describeReason } from '../../app/files/files.ts';
-import { inputValues, loadRunbook } from '../../app/files/load.ts';
+import { findStepPlace, inputValues, loadRunbook, writeInputs } from '../../app/files/load.ts';
 import { readSimulatorFile } from '../../app/files/simulator.ts';
 import { dryRun } from '../../app/library.ts';
 import { exitAfter } from '../../app/process.ts';
@@ -57,7 +57,10 @@ export async function runOnce(
       at: Date.now(),
       venue: { kind: 'simulated', ...(simulator === undefined ? {} : { config: readSimulatorFile(simulator) }) },
     });
-    const summary = printSummary(report, SummaryRows.of(report), (role, text) => terminal.style(role, text));
+    const shown = { ...report, inputs: writeInputs(report.inputs, loaded.runbook) };
+    const step = report.error?.step;
+    const place = step === undefined ? undefined : findStepPlace(loaded.runbook, step);
+    const summary = printSummary(shown, SummaryRows.of(report), (role, text) => terminal.style(role, text), place);
     // Its last line names the stored run; this one is not stored.
     terminal.print(summary.replace(/\n[^\n]*audit show[^\n]*\s*$/, '\n'));
     return report.outcome === 'failed' || report.outcome === 'halted' ? EXIT.failed : EXIT.done;

@@ -10,6 +10,7 @@ import { Decimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
+import { writeRatio } from '../../runbook/expression/literals.ts';
 import type { LimitVerdict, Plan, PlannedRequest, PlanRow, PlanSection } from '../../runbook/plan/plan.ts';
 import { LOST_ANSWER } from '../../runbook/steps/confirming.ts';
 import { Time, toJson, type Value } from '../../runbook/values.ts';
@@ -32,11 +33,11 @@ export async function planFile(options: Given<'plan'>, { terminal }: Invocation)
 /** The terms of an order: what they depend on is shown also where nothing says what they would be now. */
 const TERMS: ReadonlySet<string> = new Set(['price', 'trigger_price', 'size', 'side']);
 
-/** A ratio as it is declared and given, `2%` or `25bps`: taken for the other, 0.02 is a hundred times too much or too little. */
+/** As it can be given again. */
 function formatInput({ inputs }: CheckedRunbook, name: string, value: Value): string {
-  const unit = inputs.find((input) => input.name === name)?.typeText;
-  if (!(value instanceof Decimal) || (unit !== 'pct' && unit !== 'bps')) return formatValue(value);
-  return unit === 'pct' ? `${value.times(100).toFixed()}%` : `${value.times(10_000).toFixed()}bps`;
+  const declared = inputs.find((input) => input.name === name);
+  const ratio = value instanceof Decimal && declared !== undefined ? writeRatio(declared.typeText, value) : undefined;
+  return ratio ?? formatValue(value);
 }
 
 /** Formats the plan for people. */

@@ -2,7 +2,9 @@
  * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
 import { toSentence } from '../../base/format.ts';
+import { listAlarmMeanings } from '../../report/results/alarm-meaning.ts';
 import { renderErrorReference } from '../../runbook/codes/codes.ts';
+import { ERROR_KIND_ROWS } from '../../runbook/codes/error-kinds.ts';
 import type { FunctionRow } from '../../runbook/functions/function-row.ts';
 import { FUNCTIONS } from '../../runbook/functions/functions.ts';
 import { RECORDS, type RecordRow } from '../../runbook/functions/records.ts';
@@ -26,7 +28,12 @@ export function makeReferencePages(): Readonly<Record<string, string>> {
     assumptions: makeAssumptionsPage(ASSUMPTIONS),
     'command-line': makeCommandLinePage(COMMANDS),
     endpoints: makeEndpointsPage(CATALOGUE),
-    errors: [renderErrorReference().trimEnd(), makeProfileCodes().trimEnd(), makeDenialCodes()].join('\n\n'),
+    errors: [
+      renderErrorReference().trimEnd(),
+      makeProfileCodes().trimEnd(),
+      makeDenialCodes().trimEnd(),
+      makeRunWords(),
+    ].join('\n\n'),
     file: makeFilePage(FILE.fields),
     functions: makeFunctionsPage(FUNCTIONS),
     records: makeRecordsPage(RECORDS),
@@ -58,6 +65,30 @@ function makeDenialCodes(): string {
     list(DENIALS),
     'Codes with which a request is not sent for another reason; kind `denied` too, but for `NO_SESSION`.',
     `${list(OBSTACLES)}\n`,
+  ].join('\n\n');
+}
+
+/** What the end of a run, its report and its notices name, with what to do now. */
+function makeRunWords(): string {
+  const head = ['name', 'meaning', 'example', 'what to do now'];
+  return [
+    '## Error kinds',
+    'The kind of the error with which a step or a run ends (docs/language.md, When a step fails).',
+    makeTable(
+      head,
+      Object.entries(ERROR_KIND_ROWS).map(([name, { summary, example, now }]) => [
+        formatCode(name),
+        summary,
+        example,
+        now,
+      ]),
+    ),
+    '## Alarms',
+    'What a person should look at, in the report of a run, `audit summary` and the notices to `ops`.',
+    `${makeTable(
+      head,
+      listAlarmMeanings().map(({ name, summary, example, now }) => [formatCode(name), summary, example, now]),
+    )}\n`,
   ].join('\n\n');
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
+import { findStepPlace, readPinned, writeRecordedInputs } from '../../app/files/load.ts';
 import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { describeUnsettled } from '../../app/run/unsettled.ts';
@@ -54,10 +55,24 @@ function describeUnread(error: unknown): string {
 /** Reads the journal of the run while it writes the report. */
 export async function showReport(source: ReportSource, terminal: Output): Promise<void> {
   if (terminal.json) return terminal.answerInPieces(writeRunReport(source));
-  const outline = source.known.outline();
+  const { outline, place } = await describeRun(source);
   const rows = new SummaryRows(outline);
   await readRows(source, rows);
-  terminal.print(printSummary(outline, rows, (role, text) => terminal.style(role, text)));
+  terminal.print(printSummary(outline, rows, (role, text) => terminal.style(role, text), place));
+}
+
+/** What is known of the run, with its inputs as they can be given again, and where the step that failed is written. */
+async function describeRun(source: ReportSource): Promise<{ readonly outline: RunOutline; readonly place?: string }> {
+  const outline = source.known.outline();
+  for await (const { type, data } of source.entries()) {
+    if (type !== 'run.started') break;
+    const step = outline.error?.step;
+    const runbook = step === undefined ? undefined : readPinned(data.sources);
+    const place = runbook === undefined || step === undefined ? undefined : findStepPlace(runbook, step);
+    const inputs = writeRecordedInputs(outline.inputs, data.sources);
+    return { outline: { ...outline, inputs }, ...(place === undefined ? {} : { place }) };
+  }
+  return { outline };
 }
 
 function reportHalted(report: RunOutline, residual: Residual, terminal: Output): void {

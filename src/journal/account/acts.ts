@@ -24,6 +24,8 @@ export interface AdoptedOrder {
   readonly id: string;
   readonly clientOrderId: string;
   readonly market: string;
+  /** Absent in acts before version 0.2.0, and where the venue does not say it. The size of a position stop is a fraction of the position. */
+  readonly type?: string;
   readonly side: string;
   readonly size: string;
   readonly status: string;

@@ -1,6 +1,7 @@
 /** Collects what the picture of a run shows, by market: prices, orders with their life, fills, position and net over time. */
 import { Decimal, type DecimalString, decimal } from '../../base/decimal.ts';
 import type { Entry } from '../../journal/entry.ts';
+import { isFraction } from '../../venue/limits/case.ts';
 import { isGone } from '../../venue/order/states.ts';
 import { computeUnrealized, FLAT, type Position } from '../../venue/position/position.ts';
 import type { BookedTrade } from '../../venue/position/position-book.ts';
@@ -97,13 +98,14 @@ export class RunDataFold {
   private draw({ order: { intent, snapshot, createdAt, step }, history }: FollowedOrder): DrawnOrder {
     const end = history.find(({ to }) => isGone(to))?.at ?? this.lastAt;
     const { price } = snapshot.context;
+    const of = isFraction(intent.type) ? ' of the position' : '';
     return {
       side: intent.side,
       from: createdAt,
       until: end,
       ...(price === undefined || intent.type === 'market' ? {} : { price: decimal(price) }),
       ...(intent.trigger === undefined ? {} : { trigger: decimal(intent.trigger) }),
-      label: `${formatStepName(step, undefined)}: ${intent.type} ${intent.side} ${intent.size}`,
+      label: `${formatStepName(step, undefined)}: ${intent.type} ${intent.side} ${intent.size}${of}`,
     };
   }
 

@@ -326,6 +326,6 @@ function listPrices({
   return known === undefined ? [] : [{ market, price: known }];
 }
 
-function toFacts(values: JsonObject): readonly Fact[] {
+export function toFacts(values: JsonObject): readonly Fact[] {
   return Object.entries(values).map(([name, value]) => ({ name, value: formatJson(value) }));
 }

@@ -76,13 +76,14 @@ function checkInput(checking: Checking, name: string, { type, typeText }: Typed,
   const members = readEnum(checking, node.get('enum'), element, word);
   const byDefault = readBound('default', type, typeText);
   if (node.get('default') !== undefined) checking.defaulted.add(name);
-  const bounds = { name, ...omitUndefined({ min, max, enum: members }) };
+  const bounds = { name, typeText, ...omitUndefined({ min, max, enum: members }) };
   const problem = byDefault === undefined ? undefined : findViolation(bounds, byDefault);
   if (problem !== undefined)
     checking.report(node.get('default') ?? node, problem.code, `the default: ${problem.message}`);
   for (const member of node.get('enum')?.kind === 'list' ? (node.get('enum') as ListNode).items : []) {
     const { value } = readLiteral(element, word, member, source);
-    const outside = value === undefined ? undefined : findViolation({ name, ...omitUndefined({ min, max }) }, value);
+    const outside =
+      value === undefined ? undefined : findViolation({ name, typeText, ...omitUndefined({ min, max }) }, value);
     if (outside !== undefined) checking.report(member, outside.code, `a member of the enum: ${outside.message}`);
   }
   const narrowed =

@@ -8,7 +8,7 @@ import { isRecord } from '../../base/json.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, InputDeclaration } from '../checked.ts';
 import { readInputText } from '../expression/expression.ts';
-import { type Reading, readDuration, readTime } from '../expression/literals.ts';
+import { type Reading, readDuration, readTime, writeRatio } from '../expression/literals.ts';
 import { requireBoundedValue } from '../functions/evaluation.ts';
 import { Duration, durationText, EvaluationFailure, formatTime, Time, type Value, type ValueType } from '../values.ts';
 
@@ -60,25 +60,27 @@ function findExcess(value: Value): string | undefined {
 
 /** Why a declaration refuses a value of its type; undefined if it accepts the value. */
 export function findViolation(
-  input: Pick<InputDeclaration, 'name' | 'min' | 'max' | 'enum'>,
+  input: Pick<InputDeclaration, 'name' | 'typeText' | 'min' | 'max' | 'enum'>,
   value: Value,
 ): { readonly code: 'input-out-of-range' | 'input-not-in-enum'; readonly message: string } | undefined {
+  const write = (each: Value) =>
+    (each instanceof Decimal ? writeRatio(input.typeText, each) : undefined) ?? formatValue(each);
   for (const each of Array.isArray(value) ? (value as readonly Value[]) : [value]) {
-    const found = formatValue(each);
+    const found = write(each);
     if (input.min !== undefined && (compareValues(each, input.min) ?? 0) < 0)
       return {
         code: 'input-out-of-range',
-        message: `${input.name} must be at least ${formatValue(input.min)}, found ${found}`,
+        message: `${input.name} must be at least ${write(input.min)}, found ${found}`,
       };
     if (input.max !== undefined && (compareValues(each, input.max) ?? 0) > 0)
       return {
         code: 'input-out-of-range',
-        message: `${input.name} must be at most ${formatValue(input.max)}, found ${found}`,
+        message: `${input.name} must be at most ${write(input.max)}, found ${found}`,
       };
     if (input.enum !== undefined && !input.enum.some((member) => isSame(member, each)))
       return {
         code: 'input-not-in-enum',
-        message: `${input.name} must be one of ${input.enum.map(formatValue).join(', ')}, found ${found}`,
+        message: `${input.name} must be one of ${input.enum.map(write).join(', ')}, found ${found}`,
       };
   }
   return undefined;

@@ -6,6 +6,7 @@ import { findPosition, type Span } from '../../base/diagnostic.ts';
 import { shorten } from '../../base/printable.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, FeedDeclaration, StepOf } from '../checked.ts';
+import { CODES } from '../codes/codes.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { findOrigin, listFieldsRead, listParsed } from '../expression/expression.ts';
 import { listFillReads } from '../flow/conditions.ts';
@@ -192,14 +193,37 @@ function lintLeaves(checking: Checking, runbook: CheckedRunbook): void {
         findNameSpan(checking, step),
         'leaves-violated',
         `the runbook leaves ${may}, and there is a path on which ${what} may have filled and is left${on}`,
+        adviseLeaves(checking, position, step).violated,
       );
     else
       checking.report(
         findNameSpan(checking, step),
         'leaves-unproven',
         `the runbook leaves ${may}; whether that holds for ${what} is known only in the run${on}`,
+        adviseLeaves(checking, position, step).unproven,
       );
   }
+}
+
+/** What to do about the order of a step, in its own words; nothing of a called runbook, whose file has the hint. */
+function adviseLeaves(
+  { compiler }: Checking,
+  position: CheckedRunbook['leaves']['position'],
+  step: CheckedStep,
+): { readonly violated?: string; readonly unproven?: string } {
+  if (step.verb === 'call') return {};
+  const asked = `\`if: ${step.id ?? 'ID'}.filled == 0\``;
+  const ask = step.id === undefined ? `give the order an \`id\` and ask first: ${asked}` : `ask first: ${asked}`;
+  if (position !== 'none')
+    return {
+      violated: `Protect or close what may have filled, or ${ask}. If it is meant: \`leaves: {position: open, because: …}\`.`,
+    };
+  const market = step.verb === 'place' ? compiler.evaluateConstant(step.args.market) : undefined;
+  const close = `\`close: ${market ?? 'MARKET'}\` as the last step`;
+  return {
+    violated: `Close what may have filled: ${close}; or ${ask}. Where its stop may stay: \`leaves: {position: protected}\`.`,
+    unproven: `Close what is left: ${close}. Or ${CODES['leaves-unproven'].fix.replace(/^A/, 'a')}`,
+  };
 }
 
 /**

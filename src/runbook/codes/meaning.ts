@@ -220,7 +220,7 @@ export const MEANING_CODES = {
     cause:
       'An order may have filled on it, in part or whole, also after a time-out and while a cancel was on its way, and no working stop of the run covers it. The run would fail with kind `unprotected_position`. The message names the path.',
     example: 'on_timeout: [{cancel: entry}, {stop: {outcome: expired}}]',
-    fix: 'Protect or close what may have filled, or ask first: `if: entry.filled == 0`. If it is meant: `leaves: {position: open, because: …}`.',
+    fix: 'Protect or close what may have filled, or ask first: `if: entry.filled == 0`. Under `leaves: {position: none}` close it: `close: MARKET` as the last step. If it is meant: `leaves: {position: open, because: …}`.',
   }),
   'leaves-unproven': warning({
     summary: 'a path on which only the run knows whether `leaves` holds',

@@ -65,6 +65,16 @@ export abstract class AnalysisFaults {
     return this.reportUnknown('unknown-name', place, message, name, this.listKnown());
   }
 
+  protected reportBareMarket(place: Span): undefined {
+    const market = this.text.slice(place.start, place.end);
+    return this.reportFault(
+      'unknown-name',
+      place,
+      `${shorten(market)} without quotes is a difference of names that are not declared here`,
+      `A market is a text: '${shorten(market)}'.`,
+    );
+  }
+
   /** Warns of a word that the venue is not known to use: it may be new, or misspelt. */
   protected noteUnlikely(terms: readonly Term[], nodes: readonly SyntaxNode[]): void {
     for (const [index, { type, bare }] of terms.entries()) {

@@ -111,6 +111,7 @@ export class Analysis extends AnalysisFaults {
       default: {
         if (!OPERATORS.has(node.op))
           return this.reportFault('expression-syntax', node, `the operator ${node.op} is not part of the language`);
+        if (this.isBareMarket(node)) return this.reportBareMarket(node);
         const [left, right] = [this.check(node.args[0], level), this.check(node.args[1], level)];
         if (left === undefined || right === undefined) return undefined;
         // A constant expression is evaluated, and reported, as a whole.
@@ -126,6 +127,16 @@ export class Analysis extends AnalysisFaults {
         return checked && { ...checked, ...tellFilled(node.op, left, right) };
       }
     }
+  }
+
+  /** `BTC-USD` without quotes is read as a difference of two names. */
+  private isBareMarket(node: SyntaxNode): boolean {
+    if (!/^[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)+$/.test(this.text.slice(node.start, node.end))) return false;
+    const known = this.listKnown();
+    return !this.text
+      .slice(node.start, node.end)
+      .split('-')
+      .some((name) => known.includes(name));
   }
 
   private checkLiteral(node: NodeOf<'value'>): Term | undefined {

@@ -170,6 +170,12 @@ export function looksLikeRatio(text: string): boolean {
   return RATIO_LITERAL.test(text);
 }
 
+/** Writes a ratio as it is declared and given, `2%` or `5bps`: 0.02 for a `pct`, typed again, is a hundredth of it. Undefined of other types. */
+export function writeRatio(typeText: string, value: Decimal): string | undefined {
+  if (typeText === 'pct') return `${value.times(100).toFixed()}%`;
+  return typeText === 'bps' ? `${value.times(10_000).toFixed()}bps` : undefined;
+}
+
 function readNumber(type: Extract<ValueType, { kind: 'decimal' }>, typeText: string, text: string): Reading {
   if (looksLikeRatio(text)) {
     const ratio = readRatio(text);

@@ -109,7 +109,12 @@ const scheduleEntry = fields(
     from: may({ kind: 'time' }, 'no occurrence before'),
     to: may({ kind: 'time' }, 'no occurrence after'),
   },
-  { atLeastOne: [['cron', 'every', 'at']], atMostOne: [['cron', 'every', 'at']], together: { cron: 'tz' } },
+  {
+    atLeastOne: [['cron', 'every', 'at']],
+    atMostOne: [['cron', 'every', 'at']],
+    together: { cron: 'tz' },
+    examples: ['{cron: "0 8 * * *", tz: UTC}', '{every: 1d}', '{at: 2026-01-05T08:00:00Z}'],
+  },
 );
 
 const band = fields({

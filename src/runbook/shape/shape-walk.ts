@@ -22,6 +22,7 @@ import {
   suggestName,
   suggestUnit,
   suggestValue,
+  suggestVariant,
 } from './shape-words.ts';
 
 const NAME = new RegExp(NAME_PATTERN, 'u');
@@ -277,7 +278,9 @@ export abstract class ShapeWalk {
   }
 
   private reportUnknownKey(key: string, span: Span, known: readonly string[], owner: Owner): undefined {
-    const meant = suggestWord(key, known);
+    const elsewhere = this.describeElsewhere(key, owner);
+    // A word that is known elsewhere is not one of these misspelt.
+    const meant = elsewhere === '' ? suggestWord(key, known) : undefined;
     const glued = known.find((each) => key.startsWith(`${each}:`));
     const list = known.length === 0 ? 'It takes no keys.' : `It takes ${known.join(', ')}.`;
     this.report(
@@ -288,7 +291,7 @@ export abstract class ShapeWalk {
         ? `Put a space after the colon: ${glued}: ${key.slice(glued.length + 1)}`
         : meant !== undefined
           ? `Did you mean ${meant}?`
-          : (adviseOnWord(key) ?? `${this.describeElsewhere(key)}${list}`),
+          : (adviseOnWord(key) ?? `${elsewhere}${list}`),
     );
   }
 
@@ -302,8 +305,8 @@ export abstract class ShapeWalk {
   }
 
   private checkVariants(node: Node, shape: Extract<Shape, { kind: 'variants' }>, owner: Owner): undefined {
-    if (node.kind !== 'map') return this.refuseType(node, owner, 'a map', `Write {${shape.by}: …}.`);
     const words = Object.keys(shape.variants);
+    if (node.kind !== 'map') return this.refuseType(node, owner, 'a map', suggestVariant(shape.by, words, node));
     const chosen = node.get(shape.by);
     if (chosen === undefined)
       return this.report(owner.span, 'missing-key', `${owner.name} needs ${quote(shape.by)}: ${words.join(', ')}`);
@@ -357,7 +360,7 @@ export abstract class ShapeWalk {
   protected abstract checkSteps(node: Node, owner: Owner): undefined;
   protected abstract checkStep(node: Node, owner: Owner): undefined;
   /** Where a key that is not allowed here belongs; empty if nowhere. */
-  protected abstract describeElsewhere(key: string): string;
+  protected abstract describeElsewhere(key: string, owner: Owner): string;
 }
 
 function getOwn<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {

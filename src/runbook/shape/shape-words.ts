@@ -1,8 +1,10 @@
 /**
  * Texts for messages about shapes: what a shape accepts, what was found instead, and what was probably meant.
  */
+import { formatList } from '../../base/format.ts';
 import { shorten } from '../../base/printable.ts';
 import { isScalar, type Node, type ScalarNode } from '../document/nodes.ts';
+import { suggestWord } from '../foreign-words.ts';
 import type { FieldsShape, Shape } from '../shapes.ts';
 import type { ValueType } from '../values.ts';
 
@@ -42,10 +44,21 @@ export function describeShape(shape: Shape | undefined): string {
   }
 }
 
-/** The map of a shape: its required keys, or its first optional keys. */
+/** A list of words that is longer is not written out inside braces. */
+const MOST_WORDS = 4;
+
+/** How to write a map that one word decides about, and with the word where it was written alone: `none` of `{position: none}`. */
+export function suggestVariant(by: string, words: readonly string[], node: Node): string {
+  const meant = isScalar(node, 'text') ? suggestWord(node.text, words) : undefined;
+  const written = `Write {${by}: ${words.length > MOST_WORDS ? '…' : words.join('|')}}.`;
+  return meant === undefined ? written : `Did you mean {${by}: ${meant}}? ${written}`;
+}
+
+/** The map of a shape: its required keys, examples of it, or its first optional keys. */
 export function describeMap(shape: FieldsShape): string {
   const all = Object.entries(shape.fields);
   const required = all.filter(([, field]) => field.required);
+  if (required.length === 0 && shape.examples !== undefined) return `one of ${shape.examples.join(', ')}`;
   const shown = (required.length > 0 ? required : all.slice(0, 3)).map(([key]) => `${key}: …`);
   return `{${shown.join(', ')}}`;
 }
@@ -67,7 +80,7 @@ export function suggestUnit(node: Node, kind: string): string | undefined {
 /** Suggests how to write a literal of another type as one of `type`. */
 export function suggestValue(node: ScalarNode, type: ValueType | 'any'): string | undefined {
   if (type === 'any') return undefined;
-  if (type.kind === 'text') return 'Put it in quotes.';
+  if (type.kind === 'text') return type.of === undefined ? 'Put it in quotes.' : `Write ${formatList(type.of, 'or')}.`;
   if (type.kind === 'duration') return suggestUnit(node, type.kind);
   return type.kind === 'decimal' ? 'Write a number, or an expression that gives one.' : undefined;
 }

@@ -5,6 +5,7 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
+import { LIMIT_SETTINGS } from '../../venue/profile/settings.ts';
 import type { StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
 import { adviseOnWord, suggestWord } from '../foreign-words.ts';
@@ -203,7 +204,9 @@ class Walk extends ShapeWalk implements Inspection {
     }
   }
 
-  protected override describeElsewhere(key: string): string {
+  protected override describeElsewhere(key: string, owner: Owner): string {
+    if (owner.name === 'limits' && Object.hasOwn(LIMIT_SETTINGS, key))
+      return 'It is a limit of the account: write it under limits of the profile. ';
     return isModifier(key) ? 'It is a modifier of the step: write it beside the name of the step, not inside. ' : '';
   }
 }

@@ -123,6 +123,8 @@ class SettingsReader {
         return this.readWhole(data, setting, path);
       case 'decimal':
         return this.readDecimal(data, setting.positive === true, path);
+      case 'ratio':
+        return this.readRatio(data, path);
       case 'duration':
         return this.readDuration(data, setting, path);
       case 'flag':
@@ -160,6 +162,16 @@ class SettingsReader {
     const number = typeof data === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(data) ? Number(data) : data;
     if (typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max) return number;
     return this.reportWrong(path, `a whole number from ${min} to ${max}`, data);
+  }
+
+  /** Above 1 it is a percentage without its sign, and would hold nothing back. */
+  private readRatio(data: unknown, path: DataPath): string | undefined {
+    const text = typeof data === 'number' ? toExactText(data) : data;
+    const [, digits, percent] = typeof text === 'string' ? (/^([\d.]+)(%?)$/.exec(text) ?? []) : [];
+    const value = digits === undefined ? undefined : parseAuthoredDecimal(digits)?.div(percent === '%' ? 100 : 1);
+    return value?.lessThanOrEqualTo(1)
+      ? formatDecimal(value)
+      : this.reportWrong(path, 'a part such as 3% or 0.03, at most 100%', data);
   }
 
   private readDecimal(data: unknown, positive: boolean, path: DataPath): string | undefined {

@@ -68,6 +68,8 @@ function toSchema(setting: SettingForm): Schema {
       return { type: 'integer', minimum: setting.min, maximum: setting.max };
     case 'decimal':
       return DECIMAL;
+    case 'ratio':
+      return { ...DECIMAL, maximum: 1, pattern: DECIMAL.pattern.replace(/\$$/, '%?$') };
     case 'duration':
       return { type: 'string', pattern: DURATION_PATTERN };
     case 'flag':

@@ -41,6 +41,8 @@ export type SettingForm =
   | { readonly form: 'word'; readonly of: readonly string[] }
   | { readonly form: 'whole'; readonly min: number; readonly max: number }
   | { readonly form: 'decimal'; readonly positive?: true }
+  /** `3%` or `0.03`; at most 1. */
+  | { readonly form: 'ratio' }
   | { readonly form: 'duration'; readonly minMs: number; readonly maxMs: number }
   | { readonly form: 'flag' }
   | { readonly form: 'secret' }
@@ -62,6 +64,7 @@ interface SettingTypes {
   readonly text: string;
   readonly whole: number;
   readonly decimal: DecimalString;
+  readonly ratio: DecimalString;
   readonly duration: number;
   readonly flag: boolean;
   readonly secret: SecretReference;

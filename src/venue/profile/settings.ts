@@ -79,7 +79,7 @@ export const LIMIT_SETTINGS = {
   max_writes: whole('most requests of a run that change something', 0, 1_000_000),
   max_orders_per_minute: whole('most orders per minute of the account over all its runs', 0, 100_000),
   price_band: group('largest distance of a price from the reference', {
-    within: { ...decimal('as a ratio: 0.03 is 3 %'), required: true },
+    within: { form: 'ratio', about: '3%, or as a ratio: 0.03', required: true },
     max_age: duration('how old the reference may be', 1, DAY_MS),
   }),
   step_fills: throttle('fills of the same step'),

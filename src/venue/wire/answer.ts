@@ -53,7 +53,7 @@ export type AnswerVerdict<E extends EndpointName = EndpointName> =
 export type AnswerSettings = Pick<Profile, 'refusals' | 'rateLimit' | 'positionOrders'>;
 
 /** Fields that show whose a row is that has no id, and whether its order can still fill. */
-const TELLING = ['market_id', 'side', 'initial_size', 'price', 'status'] as const;
+const TELLING = ['market_id', 'order_type', 'side', 'initial_size', 'price', 'status'] as const;
 
 /** A row that could not be read: the ids that it shows all the same, each absent where it has none of the right form. */
 export interface UnreadRow {
