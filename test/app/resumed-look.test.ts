@@ -29,7 +29,7 @@ it.each([
   ['what finally did', 64_000, ['0.1', '0.1']],
 ])('sees a stop that was cancelled meanwhile, behind %s', async (_, hangsFromMs, traded) => {
   const seen = { cancelled: false, hangs: false };
-  /** Once told, the stop in BTC is shown as cancelled, and a reading of ETH gets no answer. */
+  /** From then on the stop in BTC is shown as cancelled, and a reading of ETH gets no answer. */
   const between = (venue: Transport): Transport => ({
     ...venue,
     async send(request, options) {
