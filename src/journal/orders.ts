@@ -30,6 +30,8 @@ import type { DataOf, Entry, EntryOf, JsonObject } from './entry.ts';
 import { HeldPositions } from './held-positions.ts';
 
 export interface TrackedOrder {
+  /** Counts the orders of the run, in the order of their intents. */
+  readonly place: number;
   readonly intent: OrderTerms;
   /** Epoch ms of its intent. */
   readonly createdAt: number;
@@ -66,8 +68,6 @@ const DECIDED_BY_LOOK_UP: ReadonlySet<OrderState> = new Set(['unknown', 'absent'
 
 /** The tracker's mutable view of an order. */
 type Tracked = { -readonly [K in keyof TrackedOrder]: TrackedOrder[K] } & {
-  /** Counts the orders of the run. */
-  readonly place: number;
   /** A record that changed nothing of the open order as it is: read once more it changes nothing again. */
   repeated?: OrderRecord | undefined;
 };

@@ -23,8 +23,10 @@ export const lacksRecord = (market = 'BTC-USD') => make(market, { filled: '10' }
 export const isWhole = (market = 'BTC-USD') => make(market, { filled: '10', recordFilled: '10' });
 export const nameOf = ({ snapshot }: TrackedOrder) => snapshot.context.venueId;
 /** The venue shows what the order lacks. */
-export const finish = ({ snapshot }: TrackedOrder) =>
-  Object.assign(snapshot.context, { filled: '10', recordFilled: '10' });
+export const finish = (order: TrackedOrder) => {
+  const { state, context } = order.snapshot;
+  return Object.assign(order, { snapshot: { state, context: { ...context, filled: '10', recordFilled: '10' } } });
+};
 
 type Limits = { readonly deadlineAt?: number; readonly answerMs?: number; readonly wanted?: Wanted };
 interface Sent {

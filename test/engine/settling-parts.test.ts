@@ -119,8 +119,8 @@ function covered(state: OrderState = 'open'): readonly [TrackedOrder, TrackedOrd
   const { context } = orderIn(state);
   const shown = { ...context, intent: stop, venueId: 'BTC-USD@stop' };
   return [
-    { intent: terms(), createdAt: T0, step: 's', snapshot: position },
-    { intent: stop, createdAt: T0, step: 's', snapshot: { state, context: shown } },
+    { place: 1, intent: terms(), createdAt: T0, step: 's', snapshot: position },
+    { place: 2, intent: stop, createdAt: T0, step: 's', snapshot: { state, context: shown } },
   ];
 }
 

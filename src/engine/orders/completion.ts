@@ -58,8 +58,19 @@ export function findMissing(order: OrderSnapshot): Missing | undefined {
  * Whether an order ended with less than it asked for, so that fills which its record does not show may still come to light. Of a
  * part of the position that was not seen to trigger nothing is known but that it filled.
  */
-export function mayHaveMore({ state, context }: OrderSnapshot): boolean {
-  if (!isTerminal(state) || context.venueId === undefined) return false;
+export function mayHaveMore(order: OrderSnapshot): boolean {
+  if (!isTerminal(order.state) || order.context.venueId === undefined) return false;
+  const known = SHORT.get(order);
+  if (known !== undefined) return known;
+  const short = isShort(order);
+  SHORT.set(order, short);
+  return short;
+}
+
+/** Asked of each order of a run at each look; a snapshot never changes, and what it says need not be computed again. */
+const SHORT = new WeakMap<OrderSnapshot, boolean>();
+
+function isShort({ context }: OrderSnapshot): boolean {
   const { intent, lastRecord, triggered } = context;
   const filled = pickLarger(context.filled, context.recordFilled);
   if (!isPositionStop(intent)) return exceeds(context.size, filled);

@@ -2,7 +2,8 @@
  * Reads what the run has at the venue before it is judged what it leaves, and before an exit sends anything: an order that rests may have
  * filled since it was last read, and the record that showed an end may be older than what filled. completion.ts says of which order.
  */
-import type { TrackedOrder } from '../../journal/orders.ts';
+import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
+import { TIMINGS } from '../../venue/order/context.ts';
 import { isEndDoubted } from '../../venue/order/guards.ts';
 import { COMPLETION_EVERY_MS, POLL_MS, REPEAT_DELAYS_MS, SECOND_LOOK_WITHIN_MS } from '../../venue/order/polling.ts';
 import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
@@ -38,6 +39,34 @@ const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
 interface LookTimes {
   readonly until: number;
   readonly patientUntil: number;
+}
+
+/** Keeps the orders of a run that ended with less than they asked for: of thousands that filled whole, no look asks anything. */
+export class ShortOrders {
+  private readonly changed: Set<TrackedOrder>;
+  private readonly short = new Set<TrackedOrder>();
+
+  constructor(tracker: Pick<OrderTracker, 'watchOrders'>) {
+    this.changed = tracker.watchOrders();
+  }
+
+  /** Takes in what has changed: also now and then meanwhile, so that no look has to do so of many at once. */
+  update(): void {
+    for (const order of this.changed)
+      if (mayHaveMore(order.snapshot)) this.short.add(order);
+      else this.short.delete(order);
+    this.changed.clear();
+  }
+
+  list(): readonly TrackedOrder[] {
+    this.update();
+    return [...this.short];
+  }
+
+  /** Forgets those of which nothing more can come to light, until one changes. */
+  forget(isOver: (order: TrackedOrder) => boolean): void {
+    for (const order of this.short) if (isOver(order)) this.short.delete(order);
+  }
 }
 
 export class LastLook {
@@ -91,16 +120,20 @@ export class LastLook {
     const now = clock.now();
     const [lately, before]: [TrackedOrder[], TrackedOrder[]] = [[], []];
     let until = now;
-    for (const order of orders) {
+    for (const order of orders.toReversed()) {
+      const { terminalAt } = order.snapshot.context;
+      const isOut = terminalAt !== undefined && terminalAt + TIMINGS.readLagMs < now - setup.fillsWindowMs;
+      // Of the thousands that a long run has cancelled nothing more is asked.
+      if (isOut && before.length === MOST_HIDDEN) continue;
       const shownAt = findEndShownAt(order.snapshot);
-      if (shownAt === undefined || this.hasSeenEnd(order)) continue;
+      if (shownAt === undefined || this.hasSeenEnd(order, shownAt)) continue;
       const askedAt = this.unansweredAt.get(order) ?? Number.NEGATIVE_INFINITY;
       if (!insists && now - askedAt < LAST_LOOK_WITHIN_MS) continue;
-      (shownAt < now - setup.fillsWindowMs ? before : lately).push(order);
+      (isOut ? before : lately).push(order);
       until = Math.max(until, shownAt);
     }
     if (until > now) await sleepUntil(clock, until, cancel);
-    return [...before.slice(-MOST_HIDDEN), ...lately].reverse();
+    return [...lately, ...before];
   }
 
   /**
@@ -119,8 +152,7 @@ export class LastLook {
   }
 
   /** Whether an answer has shown what filled of an order that ended short, or nothing of one that it need not show. */
-  private hasSeenEnd(order: TrackedOrder): boolean {
-    const shownAt = findEndShownAt(order.snapshot);
+  private hasSeenEnd(order: TrackedOrder, shownAt = findEndShownAt(order.snapshot)): boolean {
     if (shownAt === undefined || this.watch.hasShownEndSince(shownAt, order)) return true;
     return (this.answeredAt.get(order) ?? Number.NEGATIVE_INFINITY) >= shownAt;
   }
@@ -239,7 +271,7 @@ export class LastLook {
   ): Promise<readonly TrackedOrder[]> {
     await this.readLast(await this.waitForEnds(orders, cancel, false), { step, cancel, patienceMs: 0 });
     const now = this.run.clock.now();
-    const due = orders.filter((order) => mayHaveMore(order.snapshot) && this.mayShowMore(order, now));
+    const due = orders.filter((order) => this.mayShowMore(order, now) && mayHaveMore(order.snapshot));
     for (const order of due) this.lookedAt.set(order, now);
     await this.completing.readAll(due, 'fills', { step, windowMs: 0, cancel, purpose: SWEEP });
     this.watch.check();
@@ -261,6 +293,13 @@ export class LastLook {
     const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
     if (clock.now() - since < ANSWER_AT_ONCE_MS) await this.completing.readAll(short.filter(isShort), 'fills', request);
     this.watch.check();
+  }
+
+  /** Whether nothing more can come to light of an ended order: an answer has shown its end, and its fills were read when they had to be out. */
+  isOver(order: TrackedOrder): boolean {
+    const at = this.lookedAt.get(order);
+    const outAt = order.snapshot.context.since + this.run.setup.fillsWindowMs;
+    return at !== undefined && at >= outAt && this.hasSeenEnd(order);
   }
 
   /** Whether fills of an ended order could show what its last reading did not: none lag longer than the window. */

@@ -17,7 +17,7 @@ import { Cancelling } from './cancel.ts';
 import { Completing, type CompletingRequest } from './completing.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
-import { LastLook, type LookRequest } from './last-look.ts';
+import { LastLook, type LookRequest, ShortOrders } from './last-look.ts';
 import {
   callWhileWanted,
   listWorkingOrders,
@@ -43,6 +43,7 @@ export class OrderManager {
   private readonly settling: Settling;
   private readonly completing: Completing;
   private readonly lastLook: LastLook;
+  private readonly short: ShortOrders;
   private readonly completedAgain = new Set<OrderHandle>();
   private readonly refused: RefusedOrders;
   private readonly resolution: Resolution;
@@ -63,6 +64,7 @@ export class OrderManager {
     this.resolution = resolution;
     this.completing = new Completing(run, watch);
     this.lastLook = new LastLook(run, watch, this.completing);
+    this.short = new ShortOrders(run.log.tracker);
     this.amending = amending;
     this.cancelling = cancelling;
     this.confirming = confirming;
@@ -92,6 +94,7 @@ export class OrderManager {
    * certainly not there, Halt when that is unknown.
    */
   place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
+    this.short.update();
     return this.placing.place(at, leg, terms);
   }
 
@@ -168,9 +171,8 @@ export class OrderManager {
    * those that ended short, and of which no answer shows what filled.
    */
   async readUnseen(chosen: (order: TrackedOrder) => boolean, request: LookRequest): Promise<readonly TrackedOrder[]> {
-    const orders = this.run.log.tracker.orders().filter(chosen);
-    const { looked, unseen } = await this.lastLook.readUnseen(orders, request);
-    const ended = await this.lastLook.readEnded(orders, request.step, request.cancel);
+    const { looked, unseen } = await this.lastLook.readUnseen(this.listLookedAt(chosen), request);
+    const ended = await this.readShown(chosen, request.step, request.cancel);
     for (const order of [...looked, ...ended]) this.handles.get(order).touch();
     return unseen;
   }
@@ -180,7 +182,7 @@ export class OrderManager {
    * time-out cuts it off: of such an instant the journal has no entry, and a replay would come to it later.
    */
   async readBeforeExit(chosen: (order: TrackedOrder) => boolean, step: string): Promise<void> {
-    await this.lastLook.readBeforeExit(this.run.log.tracker.orders().filter(chosen), step, new Cancellation());
+    await this.lastLook.readBeforeExit(this.listLookedAt(chosen), step, new Cancellation());
   }
 
   /**
@@ -188,9 +190,24 @@ export class OrderManager {
    * those of which more has come to light. No time-out cuts it off, either.
    */
   async readEnded(market: string, step: string): Promise<readonly OrderHandle[]> {
-    const orders = this.run.log.tracker.orders().filter(({ intent }) => intent.market === market);
-    const ended = await this.lastLook.readEnded(orders, step, new Cancellation());
+    const ended = await this.readShown(({ intent }) => intent.market === market, step, new Cancellation());
     return ended.map((order) => this.handles.get(order));
+  }
+
+  private async readShown(
+    chosen: (order: TrackedOrder) => boolean,
+    step: string,
+    cancel: Cancellation,
+  ): Promise<readonly TrackedOrder[]> {
+    const found = await this.lastLook.readEnded(this.listLookedAt(chosen), step, cancel);
+    this.short.forget((order) => this.lastLook.isOver(order));
+    return found;
+  }
+
+  /** The orders that work, and those that ended with less than they asked for, in the order of their intents. */
+  private listLookedAt(chosen: (order: TrackedOrder) => boolean): readonly TrackedOrder[] {
+    const looked = [...this.short.list(), ...this.listWorking()].filter(chosen);
+    return looked.sort((a, b) => a.place - b.place);
   }
 
   /** Reads once more the orders that ended with less than they asked for, before another one is sent for the rest. */
