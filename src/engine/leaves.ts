@@ -63,12 +63,13 @@ export async function readAllUnseen(
   const { cancel = new Cancellation() } = look;
   const windowMs = leaves.position === 'open' ? 0 : setup.fillsWindowMs;
   let until = clock.now() + windowMs;
-  for (;;) {
-    const resumes = run.countResumes();
-    const patienceMs = Math.max(0, until - clock.now());
+  for (let resumes = run.countResumes(); ; ) {
+    // Also the last look insists: one that asked about nothing would have found nothing unseen.
+    const patienceMs = windowMs === 0 ? 0 : Math.max(1, until - clock.now());
     const [unseen] = await readUnseen(run, { ...look, patienceMs });
     if (unseen === undefined || leaves.position === 'open') return;
     if (run.countResumes() !== resumes) until = clock.now() + windowMs;
+    resumes = run.countResumes();
     if (clock.now() >= until)
       throw new StepFailure(
         'unprotected_position',

@@ -349,8 +349,8 @@ class Execution {
       }
       default:
         await this.exitSwitch(isHalting);
-        // What the run leaves is judged by what was read before another process took it up.
-        if (this.lookedIn !== this.resumes) await this.lookAtEnd(state);
+        // What was read before another process took the run up says nothing of what it leaves.
+        while (this.lookedIn !== this.resumes) await this.lookAtEnd(state);
         if (state === 'exitingSucceeded' || state === 'exitingStopped') this.requireKeptAtEnd();
     }
   }

@@ -134,6 +134,84 @@ describe('the look at an order that ended with less than it asked for', () => {
     expect([exits.map(({ initial_size: size }) => size), isFlat(played)]).toEqual([['0.05'], true]);
   });
 
+  /** From the first answer on that shows a canceled order no reading gets an answer. */
+  const fallSilent = (venue: Transport): Transport => {
+    let isSilent = false;
+    return {
+      ...venue,
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (reply.kind !== 'answer' || !request.endpoint.startsWith('GET')) return reply;
+        if (isSilent) return { ...reply, status: 500, body: 'no' };
+        isSilent = reply.body.includes('"canceled"');
+        return reply;
+      },
+    };
+  };
+
+  it.each([10, 60, 100, 150, 250, 400])('fails in time for on_error where none shows it, %i ms away', async (away) => {
+    const config = { latencyMs: { min: away, max: away }, faults: [FILLS] };
+    const { report, entries } = await perf(`${CLOSES}${ENTRY}  - cancel: o\n`, config, fallSilent);
+    const isHandled = entries.some(({ type, data }) => type === 'run.moved' && data.to === 'handling');
+    expect([report.error?.kind, isHandled]).toEqual(['unprotected_position', true]);
+  });
+
+  it('goes on where it has shown the end itself, and nothing shows what filled', async () => {
+    let readings = 0;
+    const cancelled = (venue: Transport, time: { now(): number }): Transport => ({
+      ...venue,
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        const isLate = time.now() - START > 3500 && request.endpoint === 'GET /orders';
+        if (reply.kind !== 'answer' || !isLate) return reply;
+        readings += 1;
+        return readings > 1
+          ? { ...reply, status: 500, body: 'no' }
+          : { ...reply, body: reply.body.replaceAll('"open"', '"canceled"') };
+      },
+    });
+    const text = `finally: [{wait: 4s}]\n${CLOSES}${ENTRY}`;
+    const { report } = await perf(text, { latencyMs: { min: 50, max: 50 } }, cancelled);
+    expect(report.error?.kind).toBe('unprotected_position');
+  });
+
+  it('is made of the fills as well before the second order of an exit', async () => {
+    let exit: { readonly id: string; readonly sentAt: number } | undefined;
+    let shown = 0;
+    /** The record of the first order shows nothing filled, then gets no answer; its fills are whole 2.2 s after it was sent. */
+    const late = (
+      venue: Transport,
+      time: { now(): number; after(ms: number, turn: () => void): unknown },
+    ): Transport => ({
+      ...venue,
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (reply.kind !== 'answer') return reply;
+        const { result } = JSON.parse(reply.body) as { result: Row[] };
+        const isExit = request.endpoint === 'POST /orders' && JSON.stringify(request.params).includes('"market"');
+        if (isExit) exit ??= { id: String(result[0]?.['id']), sentAt: time.now() };
+        const answer = (change: (row: Row) => Row) => {
+          const rows = result.map((row) => ([row['id'], row['order_id']].includes(exit?.id) ? change(row) : row));
+          return { ...reply, body: JSON.stringify({ success: true, error: '', result: rows }) };
+        };
+        if (request.endpoint.startsWith('GET /fills'))
+          return time.now() - (exit?.sentAt ?? 0) < 2200 ? answer((row) => ({ ...row, size: '0' })) : reply;
+        if (request.endpoint !== 'GET /orders' || !result.some(({ id }) => id === exit?.id)) return reply;
+        shown += 1;
+        if (shown === 1) return answer((row) => ({ ...row, total_filled_size: '0', size: '0.05' }));
+        if (shown > 2) return reply;
+        await new Promise<void>((turn) => void time.after(options.timeoutMs - 50, turn));
+        return { kind: 'failure', sent: true, message: 'timeout: response' };
+      },
+    });
+    const market = { ...CONFIG.markets?.['BTC-USD'], depth: '0.03', levels: 1 };
+    const text = `leaves: {position: none}\nsteps:\n${ENTRY.replace('0.1, price: 60000', '0.05, price: 64010')}  - close: {market: BTC-USD, feed: 64000, slip: 20%}\n`;
+    const config = { markets: { 'BTC-USD': market }, latencyMs: { min: 50, max: 50 }, surprises: {}, fillLagMs: 0 };
+    const played = await perf(text, config as SimulatorConfig, late as never);
+    const exits = played.books.orders.filter(({ side, type }) => side === 'short' && type === 'market');
+    expect(exits.map(({ initial_size: size }) => size)).toEqual(['0.05', '0.02']);
+  });
+
   it('waits a minute for tokens, in however many markets', async () => {
     const names = Array.from({ length: 4 }, (_, index) => `M${index}-USD`);
     const market = { tick: '1', lot: '0.0001', start: '1000', spreadBps: 0, depth: '100' };

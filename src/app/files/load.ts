@@ -11,7 +11,7 @@ import {
 import { formatCount } from '../../base/format.ts';
 import { mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { JsonObject } from '../../journal/entry.ts';
+import type { Json, JsonObject } from '../../journal/entry.ts';
 import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
@@ -115,9 +115,18 @@ export function findStepPlace(runbook: CheckedRunbook, path: string): string | u
 export function writeInputs(inputs: JsonObject, runbook: CheckedRunbook): JsonObject {
   const words = new Map(runbook.inputs.map(({ name, typeText }) => [name, typeText]));
   return mapFields(inputs, (value, name) => {
-    const ratio = typeof value === 'string' ? parseDecimal(value) : undefined;
-    return (ratio === undefined ? undefined : writeRatio(words.get(name) ?? '', ratio)) ?? value;
+    const word = words.get(name) ?? '';
+    if (!Array.isArray(value)) return writeInput(value, word);
+    const ofItem = LIST_OF.exec(word)?.[1] ?? '';
+    return value.map((each) => writeInput(each, ofItem));
   });
+}
+
+const LIST_OF = /^list<(.+)>$/;
+
+function writeInput(value: Json, word: string): Json {
+  const ratio = typeof value === 'string' ? parseDecimal(value) : undefined;
+  return (ratio === undefined ? undefined : writeRatio(word, ratio)) ?? value;
 }
 
 function checkSources(

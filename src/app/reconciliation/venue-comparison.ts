@@ -286,8 +286,9 @@ async function dropIntended(
 function describeOrder(record: OrderRecord): AdoptedOrder {
   const { id, client_order_id: clientOrderId, market_id: market, side, initial_size: size, status } = record;
   // A venue may show a stop that has triggered with its size in base currency.
-  const isSize = isFraction(record.order_type) && decimal(size).greaterThan(1);
-  const type = isSize || record.order_type === '' ? {} : { type: record.order_type };
+  const hasTriggered = record.size !== size || decimal(record.total_filled_size).gt(0) || decimal(size).gt(1);
+  const type =
+    (isFraction(record.order_type) && hasTriggered) || record.order_type === '' ? {} : { type: record.order_type };
   return { id, clientOrderId, market, ...type, side, size, status };
 }
 

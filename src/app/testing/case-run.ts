@@ -261,6 +261,13 @@ class Execution {
   /** The transport of one process: it ends with the process. */
   private makeTransport(process: Process): Transport {
     return {
+      // A turn, as in every other run: a resume finds the attempt of a write at the same place.
+      connect: () =>
+        new Promise((resolve) => {
+          this.clock.arrive(() => {
+            if (!process.dead) resolve(undefined);
+          });
+        }),
       send: (request, { timeoutMs }) =>
         new Promise<WireReply>((resolve) => {
           if (process.dead) return;

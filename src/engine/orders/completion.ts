@@ -103,10 +103,10 @@ export function findEndShownAt(order: OrderSnapshot): number | undefined {
  * When a record shows what filled of an order that never rests and seems to have ended with nothing, epoch ms: the one that showed its end
  * may be older than that. Undefined of any other: where a part is known, it must not stay without a stop meanwhile.
  */
-export function findShownAt({ state, context }: OrderSnapshot): number | undefined {
-  const { filled, recordFilled, intent } = context;
+export function findShownAt(order: OrderSnapshot): number | undefined {
+  const { filled, recordFilled, intent } = order.context;
   const isEmpty = isZeroDecimal(filled) && isZeroDecimal(recordFilled);
-  return intent.timeInForce === 'immediate_or_cancel' && isEmpty ? findEndShownAt({ state, context }) : undefined;
+  return intent.timeInForce === 'immediate_or_cancel' && isEmpty ? findEndShownAt(order) : undefined;
 }
 
 /**

@@ -5,7 +5,13 @@
 import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import { isEndDoubted } from '../../venue/order/guards.ts';
-import { COMPLETION_EVERY_MS, POLL_MS, REPEAT_DELAYS_MS, SECOND_LOOK_WITHIN_MS } from '../../venue/order/polling.ts';
+import {
+  COMPLETED_TOGETHER,
+  COMPLETION_EVERY_MS,
+  POLL_MS,
+  REPEAT_DELAYS_MS,
+  SECOND_LOOK_WITHIN_MS,
+} from '../../venue/order/polling.ts';
 import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../venue/port.ts';
 import type { Cancellation } from '../interruption.ts';
@@ -34,6 +40,9 @@ export interface LookRequest extends Pick<CompletingRequest, 'step' | 'cancel'> 
 export const LAST_LOOK_WITHIN_MS = 8000;
 /** Pauses between them, ms. */
 const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
+
+/** Of how many orders an exit reads the fills before its next order. */
+const MOST_SHORT = 5;
 
 /** Until when readings are repeated, and until when one may wait for tokens, epoch ms. */
 interface LookTimes {
@@ -212,7 +221,7 @@ export class LastLook {
       const urgency = left.length === 1 ? 'complete' : 'reconcile';
       const outcome = await this.readOnce(left, { class: urgency, deadlineAt, step, cancel });
       this.noteAnswer(left, outcome, askedAt);
-      // One that this answer shows as ended is waited for by the next look.
+      // One that this answer shows as ended is read once more when what filled has to be shown.
       if (outcome.kind === 'confirmed')
         left = left.filter(
           (order) => !this.hasSeenEnd(order) && (findEndShownAt(order.snapshot) ?? askedAt) <= askedAt,
@@ -261,7 +270,7 @@ export class LastLook {
 
   /**
    * Reads the fills of orders that ended with less than they asked for: the record that showed the end may have been older than what
-   * filled, and the run would end with a position that it does not know. A precaution, as `readResting`. Gives those
+   * filled, and the run would end with a position that it does not know. A precaution, as the look at those that rest. Gives those
    * of which more has come to light.
    */
   async readEnded(
@@ -279,9 +288,9 @@ export class LastLook {
   }
 
   /**
-   * The same of the record first, which soon shows what it did not when it showed the end, before an exit sends another order for the
-   * rest: fills may lag for longer. As urgent as that order. The position is bare meanwhile: no record is read that an answer has shown
-   * late enough, and what several have filled is read in one page.
+   * Reads, before an exit sends another order for the rest, the records of the orders that ended with less than they asked for, and the
+   * fills of the newest: either may show first what filled as they ended. As urgent as that order. The position is bare meanwhile: no
+   * record is read that an answer has shown late enough, several of either are read in one page, and one that is late ends it.
    */
   async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
     const { clock } = this.run;
@@ -291,8 +300,26 @@ export class LastLook {
     const owed = short.filter((order) => !this.hasSeenEnd(order) || isClosedShort(order.snapshot, since));
     if (owed.length > 0) await this.readOnce(owed, { class: 'resolve', deadlineAt: since, step, cancel });
     const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
-    if (clock.now() - since < ANSWER_AT_ONCE_MS) await this.completing.readAll(short.filter(isShort), 'fills', request);
+    // Those of the exit itself are the newest.
+    const left = short.filter(isShort).slice(-MOST_SHORT).reverse();
+    if (left.length >= COMPLETED_TOGETHER) await this.completing.readAll(left, 'fills', request);
+    else
+      for (const order of left) {
+        const askedAt = clock.now();
+        haltUnrecorded(await this.completing.readOne(order, 'fills', request), step);
+        if (clock.now() - askedAt >= ANSWER_AT_ONCE_MS) break;
+      }
     this.watch.check();
+  }
+
+  /** Of the orders those that ended short and that no answer has shown: those `asked` about, and those whose fills need not be out. */
+  listUnseen(orders: readonly TrackedOrder[], asked: readonly TrackedOrder[]): readonly TrackedOrder[] {
+    const since = this.run.clock.now() - this.run.setup.fillsWindowMs;
+    return orders.filter((order) => {
+      const shownAt = findEndShownAt(order.snapshot);
+      if (shownAt === undefined || this.hasSeenEnd(order, shownAt)) return false;
+      return shownAt >= since || asked.includes(order);
+    });
   }
 
   /** Whether nothing more can come to light of an ended order: an answer has shown its end, and its fills were read when they had to be out. */

@@ -174,7 +174,8 @@ export class OrderManager {
     const { looked, unseen } = await this.lastLook.readUnseen(this.listLookedAt(chosen), request);
     const ended = await this.readShown(chosen, request.step, request.cancel);
     for (const order of [...looked, ...ended]) this.handles.get(order).touch();
-    return unseen;
+    // Also those that this look has shown as ended.
+    return this.lastLook.listUnseen(this.listLookedAt(chosen), unseen);
   }
 
   /**

@@ -2,9 +2,11 @@
  * Folds what a run leaves behind at the venue, according to its journal: what it opened against what it declares to leave, and a
  * deadman switch that is still armed. The end of a run and the reviewer's answers show it.
  */
+import { decimal } from '../../base/decimal.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { DataOf, Entry, Json } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
 import {
   findBeyond,
   findLeft,
@@ -29,6 +31,11 @@ export interface Residual {
   readonly deadmanFiresAt?: number;
   /** What it cancels of this run then, as the run itself said at its end. */
   readonly cancels?: SwitchCancels;
+}
+
+/** Whether its fills, which no record shows, are all that it asked for. */
+function isFilled({ snapshot: { context } }: TrackedOrder): boolean {
+  return decimal(context.filled).gte(context.size) && !isPositionStop(context.intent);
 }
 
 /** What a person has to know of an order that no answer has shown. */
@@ -75,7 +82,9 @@ export class ResidualFold {
       ...(this.said === undefined ? {} : { leaves: this.said.leaves }),
       left,
       beyond: findBeyond(left, this.said?.leaves ?? 'protected'),
-      unseen: [...this.unseen],
+      unseen: [...this.unseen].filter(
+        (id) => !orders.some((order) => order.intent.clientOrderId === id && isFilled(order)),
+      ),
       hadHalted: this.hadHalted,
       ...(firesAt === undefined ? {} : { deadmanFiresAt: firesAt }),
       ...(this.said?.cancels === undefined ? {} : { cancels: this.said.cancels }),

@@ -67,7 +67,8 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       return {
         span,
         code: 'invalid-text',
-        message: `${place} ${describePattern(path, String(params['pattern']))}, found ${describeNode(node)}`,
+        // Not a secret, even that of a simulated account.
+        message: `${place} ${describePattern(path, String(params['pattern']))}${path.at(-1) === 'secret' ? '' : `, found ${describeNode(node)}`}`,
       };
     case 'minimum':
     case 'maximum':
