@@ -156,6 +156,33 @@ describe('the look at an order that ended with less than it asked for', () => {
     expect([report.error?.kind, isHandled]).toEqual(['unprotected_position', true]);
   });
 
+  it.each([20, 650])('fails where no list has it and its fills cannot be read, %i ms away', async (away) => {
+    let isGone = false;
+    const gone = (venue: Transport): Transport => ({
+      ...venue,
+      async send(request, options) {
+        const reply = await venue.send(request, options);
+        if (reply.kind !== 'answer' || !request.endpoint.startsWith('GET')) return reply;
+        if (isGone && request.endpoint.startsWith('GET /fills')) return { ...reply, status: 500, body: 'no' };
+        if (isGone) return { ...reply, body: JSON.stringify({ success: true, error: '', result: [] }) };
+        isGone = reply.body.includes('"canceled"');
+        return reply;
+      },
+    });
+    const text = `${CLOSES}${ENTRY}  - cancel: o\n  - wait: 70s\n`;
+    const { report } = await perf(text, { latencyMs: { min: away, max: away }, faults: [FILLS] }, gone);
+    expect(report.error?.kind).toBe('unprotected_position');
+  });
+
+  it('waits for the answers of a slow venue', async () => {
+    const { report } = await perf(`${CLOSES}${ENTRY}  - cancel: o\n`, {
+      latencyMs: { min: 2200, max: 2200 },
+      fillLagMs: 0,
+      surprises: {},
+    });
+    expect(report.outcome).toBe('succeeded');
+  });
+
   it('goes on where it has shown the end itself, and nothing shows what filled', async () => {
     let readings = 0;
     const cancelled = (venue: Transport, time: { now(): number }): Transport => ({

@@ -174,11 +174,12 @@ describe('the look before the first order of an exit', () => {
     ]);
   });
 
-  it('reads one alone by itself, and again where it was not answered', async () => {
+  it('reads one alone by itself, and its fills and itself again where it was not answered', async () => {
     const order = ended(START - 3000);
     const { looks, run, asked } = completing((_, nth) => (nth === 1 ? { kind: 'unresolved', message: '' } : undefined));
     for (let time = 0; time < 3; time += 1) await run(looks.readBeforeExit([order], 's', new Cancellation()));
-    expect(asked()).toEqual([`record of ${nameOf(order)}`, `record of ${nameOf(order)}`]);
+    const record = `record of ${nameOf(order)}`;
+    expect(asked()).toEqual([record, `fills of ${nameOf(order)}`, record]);
   });
 
   it('reads no more than twenty, the newest', async () => {

@@ -57,6 +57,8 @@ export class Completing {
   private readonly watch: OrderWatch;
   /** The last page of fills of each market. */
   private readonly pages = new Map<string, FillPage>();
+  /** When a reading of the fills of an order was sent that got its answer, epoch ms. */
+  readonly fillsReadAt = new WeakMap<TrackedOrder, number>();
 
   constructor(run: OrderManagerParts, watch: OrderWatch) {
     this.run = run;
@@ -155,6 +157,7 @@ export class Completing {
       outcome.kind === 'confirmed'
         ? (outcome.unread ?? []).length > 0 || outcome.result.length >= PAGE_ROWS
         : isRefused;
+    if (outcome.kind === 'confirmed' && !mayHide) for (const order of own) this.fillsReadAt.set(order, askedAt);
     if (!mayHide) return [];
     const hidden = own.filter((order) => !lacksFills(order) && mayHaveMore(order.snapshot)).slice(-MOST_HIDDEN);
     return own.filter((order) => lacksFills(order) || hidden.includes(order));
@@ -208,10 +211,14 @@ export class Completing {
         }),
       );
     const { clientOrderId } = order.intent;
+    const askedAt = this.run.clock.now();
     return this.readFills(
       { endpoint: 'GET /fills/order', params: makeOrderFillParams<never>(venueId), clientOrderId },
       request,
-    );
+    ).then((outcome) => {
+      if (outcome.kind === 'confirmed') this.fillsReadAt.set(order, askedAt);
+      return outcome;
+    });
   }
 
   private readFills<E extends 'GET /fills' | 'GET /fills/order'>(

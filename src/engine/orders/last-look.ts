@@ -86,6 +86,8 @@ export class LastLook {
   private readonly lookedAt = new WeakMap<TrackedOrder, number>();
   /** When a look was sent whose answer showed nothing of an order, epoch ms: of one that it need not show. */
   private readonly answeredAt = new WeakMap<TrackedOrder, number>();
+  /** Those that ended short and of which a recording has nothing. */
+  private readonly unrecorded = new WeakSet<TrackedOrder>();
   /** When one at an order that ended short got no answer, epoch ms: not each look of an end waits for one that is away. */
   private readonly unansweredAt = new WeakMap<TrackedOrder, number>();
 
@@ -155,15 +157,23 @@ export class LastLook {
     const before = askedAt - this.run.setup.fillsWindowMs;
     for (const order of orders) {
       const isKnown = order.snapshot.context.confirmedAt !== undefined;
-      if (isUnrecorded || !isKnown || (findEndShownAt(order.snapshot) ?? askedAt) < before)
-        this.answeredAt.set(order, askedAt);
+      if (isUnrecorded) this.unrecorded.add(order);
+      else if (!isKnown || (findEndShownAt(order.snapshot) ?? askedAt) < before) this.answeredAt.set(order, askedAt);
     }
   }
 
   /** Whether an answer has shown what filled of an order that ended short, or nothing of one that it need not show. */
   private hasSeenEnd(order: TrackedOrder, shownAt = findEndShownAt(order.snapshot)): boolean {
-    if (shownAt === undefined || this.watch.hasShownEndSince(shownAt, order)) return true;
-    return (this.answeredAt.get(order) ?? Number.NEGATIVE_INFINITY) >= shownAt;
+    if (shownAt === undefined || this.unrecorded.has(order) || this.watch.hasShownEndSince(shownAt, order)) return true;
+    if ((this.answeredAt.get(order) ?? Number.NEGATIVE_INFINITY) < shownAt) return false;
+    // What one has filled that a record has shown before, its fills say: they have to have been read.
+    return order.snapshot.context.confirmedAt === undefined || this.hasReadFills(order);
+  }
+
+  /** Whether the fills of an ended order were read when they had to be out. */
+  private hasReadFills(order: TrackedOrder): boolean {
+    const at = this.completing.fillsReadAt.get(order);
+    return at !== undefined && at >= order.snapshot.context.since + this.run.setup.fillsWindowMs;
   }
 
   /**
@@ -179,16 +189,36 @@ export class LastLook {
       .slice(-MOST_HIDDEN);
     if (due.length === 0) return;
     await sleepUntil(clock, Math.max(clock.now(), ...due.map(({ shownAt }) => shownAt)), cancel);
-    const askedAt = clock.now();
     const looked = due.map(({ order }) => order);
-    const outcome = await this.readOnce(looked, { class: 'resolve', deadlineAt: askedAt, step, cancel });
-    this.noteAnswer(looked, outcome, askedAt);
+    await this.readRecords(looked, step, cancel);
     const left = looked.filter((order) => !this.hasSeenEnd(order));
-    if (outcome.kind === 'confirmed' && left.length > 0) {
-      await sleepUntil(clock, clock.now() + REPEAT_DELAYS_MS[0], cancel);
-      await this.readOnce(left, { class: 'resolve', deadlineAt: clock.now(), step, cancel });
-    }
+    await this.readNewestFills(left, step, cancel);
     this.watch.check();
+  }
+
+  /** Reads records for an exit, and once more those that an answer lacks. */
+  private async readRecords(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
+    const { clock } = this.run;
+    const askedAt = clock.now();
+    const outcome = await this.readOnce(orders, { class: 'resolve', deadlineAt: askedAt, step, cancel });
+    this.noteAnswer(orders, outcome, askedAt);
+    const left = orders.filter((order) => !this.watch.hasShownSince(askedAt, order));
+    if (outcome.kind !== 'confirmed' || left.length === 0) return;
+    await sleepUntil(clock, clock.now() + REPEAT_DELAYS_MS[0], cancel);
+    await this.readOnce(left, { class: 'resolve', deadlineAt: clock.now(), step, cancel });
+  }
+
+  /** Reads the fills of the newest of the orders for an exit: those of the exit itself are the newest. One that is late ends it. */
+  private async readNewestFills(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
+    const { clock } = this.run;
+    const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
+    const newest = orders.slice(-MOST_SHORT).reverse();
+    if (newest.length >= COMPLETED_TOGETHER) return this.completing.readAll(newest, 'fills', request);
+    for (const order of newest) {
+      const askedAt = clock.now();
+      haltUnrecorded(await this.completing.readOne(order, 'fills', request), step);
+      if (clock.now() - askedAt >= ANSWER_AT_ONCE_MS) return;
+    }
   }
 
   /** Reads the orders of each market until an answer comes. */
@@ -219,7 +249,9 @@ export class LastLook {
       const askedAt = clock.now();
       const deadlineAt = Math.max(askedAt, patientUntil);
       const urgency = left.length === 1 ? 'complete' : 'reconcile';
-      const outcome = await this.readOnce(left, { class: urgency, deadlineAt, step, cancel });
+      // A venue whose answers take longer is healthy all the same: one that would end well waits for the last of them.
+      const answerMs = delay === undefined ? Math.max(ANSWER_AT_ONCE_MS, patientUntil - askedAt) : ANSWER_AT_ONCE_MS;
+      const outcome = await this.readOnce(left, { class: urgency, deadlineAt, answerMs, step, cancel });
       this.noteAnswer(left, outcome, askedAt);
       // One that this answer shows as ended is read once more when what filled has to be shown.
       if (outcome.kind === 'confirmed')
@@ -245,11 +277,15 @@ export class LastLook {
   /** Reads orders of one market, several in one page. */
   private async readOnce(
     orders: readonly TrackedOrder[],
-    { step, cancel, ...how }: Pick<LookRequest, 'step' | 'cancel'> & Pick<VenueCall, 'class' | 'deadlineAt'>,
+    {
+      step,
+      cancel,
+      ...how
+    }: Pick<LookRequest, 'step' | 'cancel'> & Pick<VenueCall, 'class' | 'deadlineAt' | 'answerMs'>,
   ): Promise<CallOutcome<'GET /orders'>> {
     const { watch } = this;
     const outcome = await callWhileWanted(cancel, (wanted) => {
-      const limits = { ...how, answerMs: ANSWER_AT_ONCE_MS, wanted };
+      const limits = { answerMs: ANSWER_AT_ONCE_MS, ...how, wanted };
       const [first, ...others] = orders;
       if (first === undefined || others.length > 0)
         return watch.readTogether(orders, step, { purpose: SWEEP, ...limits });
@@ -298,17 +334,8 @@ export class LastLook {
     const isShort = ({ snapshot }: TrackedOrder) => mayHaveMore(snapshot);
     const short = orders.filter(isShort).slice(-MOST_HIDDEN);
     const owed = short.filter((order) => !this.hasSeenEnd(order) || isClosedShort(order.snapshot, since));
-    if (owed.length > 0) await this.readOnce(owed, { class: 'resolve', deadlineAt: since, step, cancel });
-    const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
-    // Those of the exit itself are the newest.
-    const left = short.filter(isShort).slice(-MOST_SHORT).reverse();
-    if (left.length >= COMPLETED_TOGETHER) await this.completing.readAll(left, 'fills', request);
-    else
-      for (const order of left) {
-        const askedAt = clock.now();
-        haltUnrecorded(await this.completing.readOne(order, 'fills', request), step);
-        if (clock.now() - askedAt >= ANSWER_AT_ONCE_MS) break;
-      }
+    if (owed.length > 0) await this.readRecords(owed, step, cancel);
+    await this.readNewestFills(short.filter(isShort), step, cancel);
     this.watch.check();
   }
 
@@ -324,9 +351,7 @@ export class LastLook {
 
   /** Whether nothing more can come to light of an ended order: an answer has shown its end, and its fills were read when they had to be out. */
   isOver(order: TrackedOrder): boolean {
-    const at = this.lookedAt.get(order);
-    const outAt = order.snapshot.context.since + this.run.setup.fillsWindowMs;
-    return at !== undefined && at >= outAt && this.hasSeenEnd(order);
+    return this.hasReadFills(order) && this.hasSeenEnd(order);
   }
 
   /** Whether fills of an ended order could show what its last reading did not: none lag longer than the window. */
