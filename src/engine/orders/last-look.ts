@@ -329,11 +329,10 @@ export class LastLook {
    * record is read that an answer has shown late enough, several of either are read in one page, and one that is late ends it.
    */
   async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
-    const { clock } = this.run;
-    const since = clock.now();
+    const now = this.run.clock.now();
     const isShort = ({ snapshot }: TrackedOrder) => mayHaveMore(snapshot);
     const short = orders.filter(isShort).slice(-MOST_HIDDEN);
-    const owed = short.filter((order) => !this.hasSeenEnd(order) || isClosedShort(order.snapshot, since));
+    const owed = short.filter((order) => !this.hasSeenEnd(order) || isClosedShort(order.snapshot, now));
     if (owed.length > 0) await this.readRecords(owed, step, cancel);
     await this.readNewestFills(short.filter(isShort), step, cancel);
     this.watch.check();
