@@ -193,6 +193,22 @@ ${amend}        - cancel: quote
 `;
 }
 
+/** Rounds of 5 s that buy, read the newest hundred fills, and sell. */
+export function writeFillingRounds(count: number): string {
+  const place = (side: string, price: number) =>
+    `place: {type: limit, market: BTC-USD, side: ${side}, size: 0.001, price: ${price}}`;
+  return `runbook: filling-rounds
+${BUSY}steps:
+  - repeat:
+      every: 5s
+      max: ${count}
+      do:
+        - ${place('long', 70_000)}
+        - list_fills: {market: BTC-USD, since: run.started_at}
+        - ${place('short', 60_000)}
+`;
+}
+
 /** A line of writes; each is durable before its first byte is sent. */
 export function writeWrites(count: number, every?: string): string {
   return `runbook: writes

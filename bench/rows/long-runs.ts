@@ -21,6 +21,7 @@ import {
   writeArmedWatch,
   writeBusyRounds,
   writeCountingWatch,
+  writeFillingRounds,
   writeManyOrders,
   writePlacingRounds,
   writeWatch,
@@ -307,4 +308,5 @@ export const LONG_RUN_ROWS: readonly Row[] = [
   ...inBusyRounds('read and amend', writeAmendingRounds),
   ...inBusyRounds('place, read and cancel', writePlacingRounds),
   ...inBusyRounds('place, read, amend and cancel', writeBusyRounds),
+  ...inBusyRounds('buy, list a hundred fills, and sell', writeFillingRounds),
 ];

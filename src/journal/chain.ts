@@ -5,8 +5,17 @@
  */
 import { hash as digest } from 'node:crypto';
 import { escapeUnprintable } from '../base/printable.ts';
-import { ENTRY_VERSION, type Entry, type EntryBody, type Envelope, isInstant, type JsonObject } from './entry.ts';
+import {
+  ENTRY_VERSION,
+  type Entry,
+  type EntryBody,
+  type Envelope,
+  isInstant,
+  type Json,
+  type JsonObject,
+} from './entry.ts';
 import { upgradeEntry } from './entry-v1.ts';
+import { REPEATED, restoreRows } from './repeated-rows.ts';
 import { type StoredEntry, StoreError } from './store.ts';
 
 /** The end of a chain: the last entry's number and hash. */
@@ -24,16 +33,17 @@ const DOMAIN = 'rbe-audit-v1\0';
 
 /**
  * Makes the entry that follows `head`: its line (JSON without blanks, keys in a fixed order, unprintable characters escaped,
- * without its own hash) and the SHA-256 over the domain and the line.
+ * without its own hash) and the SHA-256 over the domain and the line. `shortened`: what the line has in place of the body.
  */
 export function sealEntry(
   body: EntryBody,
   envelope: Omit<Envelope, 'prev' | 'seq'>,
   head: ChainHead,
+  shortened: { readonly type: string; readonly data: object } = body,
 ): { readonly entry: Entry; readonly stored: StoredEntry } {
   const { at, mono, boot, epoch, account, run, def, step, actor } = envelope;
   const { type, data } = body;
-  const stored = sealLine(body, envelope, head);
+  const stored = sealLine(shortened, envelope, head);
   const { seq, hash } = stored;
   const v = ENTRY_VERSION;
   const prev = head.hash;
@@ -74,19 +84,42 @@ function writeOrigin({ boot, epoch, account, def, actor }: Origin): string {
   return newest.text;
 }
 
-/** Parses a stored line as an entry. Throws StoreError `damaged`, with run and number, when it is not one. */
+/**
+ * Parses a stored line as an entry. Throws StoreError `damaged`, with run and number, when it is not one, or when it repeats rows of a
+ * line that it does not have with it.
+ */
 export function readEntry(stored: StoredEntry): Entry {
+  const entry = readLine(stored);
+  return stored.type === REPEATED ? restore(entry, stored, readRows) : entry;
+}
+
+function readLine(stored: StoredEntry): Entry {
   const parsed = parseLine(stored.line);
-  if (parsed === undefined) {
-    throw new StoreError(
-      'damaged',
-      `entry ${stored.seq} of run ${stored.run} cannot be read: its line is not an entry`,
-    );
-  }
+  if (parsed === undefined) throw makeUnreadable(stored, 'its line is not an entry');
   // The parsed object has no other owner, so it is changed in place: a copy would be the largest cost after the parsing.
   return Object.assign(parsed, parsed.v === 1 ? upgradeEntry(parsed.type, parsed.data as JsonObject) : undefined, {
     hash: stored.hash,
   }) as Entry;
+}
+
+/** The whole answer, of which the line has the rows that are new. */
+function restore(entry: Entry, stored: StoredEntry, rowsOf: (base: StoredEntry) => Json | undefined): Entry {
+  const { base } = stored;
+  const data =
+    base === undefined || base.run !== stored.run || base.seq >= stored.seq
+      ? undefined
+      : restoreRows(entry.data as JsonObject, { base, rows: rowsOf(base) });
+  if (data === undefined) throw makeUnreadable(stored, 'the line whose rows it repeats is not there');
+  return { ...entry, type: 'call.settled', data } as unknown as Entry;
+}
+
+function readRows(base: StoredEntry): Json | undefined {
+  const { data } = readLine(base);
+  return 'result' in data ? (data.result as Json) : undefined;
+}
+
+function makeUnreadable({ seq, run }: StoredEntry, why: string): StoreError {
+  return new StoreError('damaged', `entry ${seq} of run ${run} cannot be read: ${why}`);
 }
 
 /**
@@ -99,11 +132,23 @@ export class LineReader {
   /** What the lines before say from `boot` to the data, and as `writeOrigin` writes it. */
   private origin: (Origin & { readonly text: string }) | undefined;
 
+  /** The rows of lines to which others refer, by number: a list that is read in each round is parsed once. */
+  private readonly rows = new Map<number, Json | undefined>();
+
   /** Throws StoreError `damaged` as `readEntry`. */
   read(stored: StoredEntry): Entry {
     const entry = this.readAlike(stored) ?? this.readWhole(stored);
     this.prev = stored.hash;
-    return entry;
+    return stored.type === REPEATED ? restore(entry, stored, (base) => this.readRowsOnce(base)) : entry;
+  }
+
+  private readRowsOnce(base: StoredEntry): Json | undefined {
+    if (this.rows.has(base.seq)) return this.rows.get(base.seq);
+    const rows = readRows(base);
+    this.rows.set(base.seq, rows);
+    const [oldest] = this.rows.keys();
+    if (this.rows.size > BASES_KEPT && oldest !== undefined) this.rows.delete(oldest);
+    return rows;
   }
 
   private readAlike(stored: StoredEntry): Entry | undefined {
@@ -124,13 +169,15 @@ export class LineReader {
   }
 
   private readWhole(stored: StoredEntry): Entry {
-    const entry = readEntry(stored);
+    const entry = readLine(stored);
     const { boot, epoch, account, def, actor } = entry;
     this.origin = { boot, epoch, account, def, actor, text: writeOrigin(entry) };
     return entry;
   }
 }
 
+/** How many lists of rows a reader keeps parsed. */
+const BASES_KEPT = 8;
 const MONO_NAME = '"mono":';
 const MONO = /"mono":(?:0|[1-9]\d*)(?:\.\d+)?/y;
 

@@ -3,6 +3,7 @@ import { settle } from '../base/clock.ts';
 import { EMPTY_HEAD, LineReader, readEntry, toHead } from './chain.ts';
 import type { Entry, EntryOf } from './entry.ts';
 import { toCurrentType } from './entry-v1.ts';
+import { addBase, findBaseNumber, REPEATED } from './repeated-rows.ts';
 import { readHeldEntries } from './rounds/held-lines.ts';
 import { expandEntry } from './rounds/round-line.ts';
 import { type JournalReader, type StoredEntry, StoreError } from './store.ts';
@@ -21,8 +22,9 @@ export async function* readPages(
   run: string,
   size: number,
 ): AsyncGenerator<readonly StoredEntry[]> {
+  const bases = new Map<number, StoredEntry>();
   for (let after = 0, more = true; more; ) {
-    const page = await store.read(run, { after, limit: size });
+    const page = await readRange(store, run, { after, limit: size }, bases);
     after = page.at(-1)?.seq ?? after;
     more = page.length === size;
     for (let from = 0; from < page.length; ) {
@@ -35,14 +37,51 @@ export async function* readPages(
   }
 }
 
+/** How many lines that others refer to are kept from one page to the next. */
+const BASES_KEPT = 16;
+
+/**
+ * A part of a run's lines; one that repeats rows of another has that with it, as `readEntry` needs it. `bases`: those found before, by
+ * number, for who reads part after part.
+ */
+export async function readRange(
+  store: Pick<JournalReader, 'read'>,
+  run: string,
+  range: { readonly after?: number; readonly limit?: number } = {},
+  bases = new Map<number, StoredEntry>(),
+): Promise<readonly StoredEntry[]> {
+  const page = await store.read(run, range);
+  if (!page.some(({ type }) => type === REPEATED)) return page;
+  const own = new Map(page.map((stored) => [stored.seq, stored]));
+  for (const number of new Set(page.map(findBaseNumber))) {
+    if (number === undefined) continue;
+    const [found] = own.has(number) || bases.has(number) ? [] : await store.read(run, { after: number - 1, limit: 1 });
+    const base = own.get(number) ?? bases.get(number) ?? found;
+    bases.delete(number);
+    if (base !== undefined) bases.set(number, base);
+  }
+  const lines = page.map((stored) => addBase(stored, (number) => bases.get(number)));
+  for (const number of [...bases.keys()].slice(0, -BASES_KEPT)) bases.delete(number);
+  return lines;
+}
+
 export async function* readStoredEntries(store: Pick<JournalReader, 'read'>, run: string): AsyncGenerator<StoredEntry> {
   for await (const page of readPages(store, run, PAGE)) yield* page;
 }
 
-/** The entries that stored lines hold, in sequence. Throws StoreError `damaged` at an unreadable line. */
+/**
+ * The entries that stored lines hold, in sequence. What a line repeats is among those before it, or it has it with it (`readRange`).
+ * Throws StoreError `damaged` at an unreadable line.
+ */
 export function* readLines(lines: Iterable<StoredEntry>): Generator<Entry> {
   const reader = new LineReader();
-  for (const stored of lines) yield* expandEntry(reader.read(stored));
+  const before = new Map<string, StoredEntry>();
+  for (const stored of lines) {
+    const { run, seq, type, base } = stored;
+    if (type === 'call.settled') before.set(`${seq} ${run}`, stored);
+    const line = base === undefined ? addBase(stored, (number) => before.get(`${number} ${run}`)) : stored;
+    yield* expandEntry(reader.read(line));
+  }
 }
 
 /** The entries of some types, by their present names; only lines that can hold one are parsed. */
@@ -52,8 +91,13 @@ export async function* readEntriesOf(
   types: ReadonlySet<string>,
 ): AsyncGenerator<Entry> {
   for await (const stored of readStoredEntries(store, run))
-    if (stored.type === 'round.idle' || types.has(toCurrentType(stored.type)))
+    if (stored.type === 'round.idle' || types.has(toEntryType(stored.type)))
       for (const entry of readLines([stored])) if (types.has(entry.type)) yield entry;
+}
+
+/** The type of the entry that a line of this type holds. */
+function toEntryType(type: string): string {
+  return type === REPEATED ? 'call.settled' : toCurrentType(type);
 }
 
 /** Author of an end that the engine did not write. */

@@ -15,6 +15,8 @@ export interface StoredEntry {
   readonly step: string;
   readonly line: string;
   readonly hash: string;
+  /** The earlier line with rows that this one repeats, once it was looked up (reading.ts); it is not stored. */
+  readonly base?: StoredEntry;
 }
 
 /** The row of a run: an index over the journal, derived from it. Where they differ, the entries are right. */

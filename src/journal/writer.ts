@@ -6,7 +6,16 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { type ChainHead, EMPTY_HEAD, sealEntry, toHead } from './chain.ts';
-import { type DataOf, ENTRY_VERSION, type Entry, type EntryBody, type EntryOf, type EntryType } from './entry.ts';
+import {
+  type DataOf,
+  ENTRY_VERSION,
+  type Entry,
+  type EntryBody,
+  type EntryOf,
+  type EntryType,
+  type JsonObject,
+} from './entry.ts';
+import { REPEATED, RepeatedRows } from './repeated-rows.ts';
 import { keepHeldLines } from './rounds/held-lines.ts';
 import { IdleRounds, type Sealed } from './rounds/idle-rounds.ts';
 import type { Draft } from './rounds/round-shape.ts';
@@ -42,6 +51,8 @@ export interface WriterOptions {
   readonly row?: RunRow;
   /** How long a commit is tried again while the store does not answer, ms; never where it is absent. */
   readonly patienceMs?: number;
+  /** Answers of fewer rows are stored whole, also where a line before has their rows; 4 where it is absent. */
+  readonly fewestRepeated?: number;
   /** What the journal of the account is to have of an entry, in the transaction that stores it; `key`: of the account. */
   readonly acts?: { readonly key: string; readonly actOf: (entry: Entry) => PostedAct | undefined };
 }
@@ -61,6 +72,7 @@ export class JournalWriter {
   private readonly listeners = new Set<(entry: Entry) => void>();
   private readonly durableListeners = new Set<(head: ChainHead) => void>();
   private readonly undelivered: Entry[] = [];
+  private readonly repeated: RepeatedRows;
   private readonly idle = new IdleRounds((draft) => this.seal(draft));
   private delivering = false;
   private buffer: StoredEntry[] = [];
@@ -83,6 +95,7 @@ export class JournalWriter {
   constructor(store: JournalStore, options: WriterOptions) {
     this.store = store;
     this.options = options;
+    this.repeated = new RepeatedRows(options.fewestRepeated);
     this.sealed = options.head ?? EMPTY_HEAD;
     this.stored = this.sealed;
     this.row = options.row;
@@ -124,7 +137,9 @@ export class JournalWriter {
   }
 
   private seal(draft: Draft): Sealed {
-    const sealed = this.sealBehind(draft, this.sealed);
+    const { type, data } = draft;
+    const short = type === 'call.settled' ? this.repeated.shorten(data as JsonObject, this.sealed.seq + 1) : undefined;
+    const sealed = this.sealBehind(draft, this.sealed, short);
     this.sealed = { seq: sealed.entry.seq, hash: sealed.entry.hash };
     this.updateRow(sealed.entry);
     if (this.failed === undefined) {
@@ -136,7 +151,8 @@ export class JournalWriter {
     return sealed;
   }
 
-  private sealBehind(draft: Draft, head: ChainHead): Sealed {
+  /** `short`: the data of a line that repeats rows of another. */
+  private sealBehind(draft: Draft, head: ChainHead, short?: object): Sealed {
     const { type, data, step, actor, at, mono } = draft;
     const { run, account, def, boot, epoch } = this.options;
     const body = { type, data } as EntryBody;
@@ -152,7 +168,7 @@ export class JournalWriter {
       step,
       actor: actor ?? this.options.actor,
     } as const;
-    return sealEntry(body, envelope, head);
+    return sealEntry(body, envelope, head, short === undefined ? body : { type: REPEATED, data: short });
   }
 
   private describeHeld({ type, data, step, at, mono }: Draft): Entry {

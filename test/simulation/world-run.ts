@@ -147,7 +147,7 @@ export class WorldRun {
   /** Takes its end from the disk, where the process that wrote it died before it could tell. */
   readEnd(): void {
     const last = this.lines.at(-1);
-    const entry = last === undefined ? undefined : readEntry(last);
+    const entry = last?.type === 'run.ended' ? readEntry(last) : undefined;
     if (entry?.type === 'run.ended') this.result ??= entry.data;
   }
 
@@ -375,6 +375,8 @@ export class WorldRun {
       clock,
       durable: true,
       patienceMs: STORE_PATIENCE_MS,
+      // Its lists are short, and are to be read from what they repeat as well.
+      fewestRepeated: 1,
       head: toHead(lines.at(-1)),
       ...(first === undefined ? {} : { row: { ...row, startedAt: first.at } }),
     });

@@ -151,7 +151,7 @@ export class LiveRun {
     refuseOlderVersion(first, 'resume');
     const loaded = loadPinned(first.data.sources, this.host.voice);
     const last = await account.store.last(run);
-    if (last !== undefined) this.refuseEnded(readEntry(last));
+    if (last?.type === 'run.ended') this.refuseEnded(readEntry(last));
     this.runbook = loaded.runbook.name;
     this.startedAt = first.data.startedAt;
     const { killsBefore, startedAt } = first.data;

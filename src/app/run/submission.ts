@@ -8,7 +8,7 @@ import { writeDuration } from '../../base/duration.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { Who } from '../../journal/account/acts.ts';
-import { readLines } from '../../journal/reading.ts';
+import { readLines, readRange } from '../../journal/reading.ts';
 import type { ScheduleStore, SubmissionRequest } from '../../journal/schedule/store.ts';
 import { StoreError } from '../../journal/store.ts';
 import { fromStore } from '../../report/export/run-report.ts';
@@ -211,7 +211,7 @@ class Follower {
 
   private async read(): Promise<void> {
     const { account, run } = this.request;
-    for (const entry of readLines(await account.store.read(run, { after: this.seen }))) {
+    for (const entry of readLines(await readRange(account.store, run, { after: this.seen }))) {
       this.fold.apply(entry);
       this.seen = entry.seq;
       this.ended ||= entry.type === 'run.ended';

@@ -20,7 +20,7 @@ import { settle } from '../../base/clock.ts';
 import { ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import { type ChainHead, EMPTY_HEAD, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { readFirstEntry, readLines } from '../../journal/reading.ts';
+import { readFirstEntry, readLines, readRange } from '../../journal/reading.ts';
 import { readHeldEntries } from '../../journal/rounds/held-lines.ts';
 import {
   type JournalReader,
@@ -123,9 +123,9 @@ export class ServedRuns {
     { row: { run }, store }: FoundRun,
     wanted: { readonly after: number; readonly limit: number } | readonly number[],
   ): Promise<readonly StoredEntry[]> {
-    if ('after' in wanted) return store.read(run, wanted);
+    if ('after' in wanted) return readRange(store, run, wanted);
     const found: StoredEntry[] = [];
-    for (const seq of wanted) found.push(...(await store.read(run, { after: seq - 1, limit: 1 })));
+    for (const seq of wanted) found.push(...(await readRange(store, run, { after: seq - 1, limit: 1 })));
     return found;
   }
 
@@ -240,7 +240,7 @@ class KeptFolds<F extends GrowingFold> {
 async function catchUp(store: JournalReader, run: string, kept: KeptFold<GrowingFold>): Promise<void> {
   const { fold } = kept;
   for (let more = true; more; ) {
-    const page = await store.read(run, { after: kept.head.seq, limit: PAGE });
+    const page = await readRange(store, run, { after: kept.head.seq, limit: PAGE });
     for (const stored of page) {
       for (const entry of readLines([stored])) {
         if (kept.ahead === 0) fold.apply(entry);

@@ -6,6 +6,7 @@
  */
 
 import type { Entry } from '../entry.ts';
+import { REPEATED } from '../repeated-rows.ts';
 import type { StoredEntry } from '../store.ts';
 import { HeartbeatShapes } from './idle-heartbeats.ts';
 import { type FoundEntries, type HeldHeartbeat, IdleLine } from './round-line.ts';
@@ -78,7 +79,8 @@ export class IdleRounds {
    */
   private mode: 'matching' | 'keeping' | 'passing' = 'passing';
   private matched: (Found | undefined)[] = [];
-  private kept: StoredEntry[] = [];
+  /** Of a round that is written, its entries as texts: what a draft refers to may change. */
+  private kept: string[] = [];
   /** Which bracket of a path names the round: the outermost, or a later one inside a round that is too long to be compared. */
   private depth = 1;
   private longRound = '';
@@ -145,7 +147,7 @@ export class IdleRounds {
     const sealed = this.write(draft);
     if (this.mode !== 'keeping') return sealed;
     if (!mayBeIdle(draft)) this.mode = 'passing';
-    else if (this.kept.length < MOST_ENTRIES) this.kept.push(sealed.stored);
+    else if (this.kept.length < MOST_ENTRIES) this.kept.push(toText(draft, sealed));
     else this.goDeeper(draft.step);
     return sealed;
   }
@@ -239,7 +241,7 @@ export class IdleRounds {
         round.loop,
         round.number,
         kept.length,
-        (place) => JSON.parse((kept[place] as StoredEntry).line) as Draft,
+        (place) => JSON.parse(kept[place] as string) as Draft,
       );
   }
 
@@ -305,8 +307,9 @@ export class IdleRounds {
     this.uncopiedNewSince = Number.POSITIVE_INFINITY;
     if (this.mode === 'matching') this.mode = 'keeping';
     for (const { shape, place, found, path } of rest) {
-      const { stored } = this.write(shape.rebuild(place, found, path));
-      if (path === round?.path) this.kept.push(stored);
+      const draft = shape.rebuild(place, found, path);
+      const sealed = this.write(draft);
+      if (path === round?.path) this.kept.push(toText(draft, sealed));
     }
   }
 
@@ -318,6 +321,11 @@ export class IdleRounds {
     this.shape = undefined;
     this.mode = 'passing';
   }
+}
+
+/** The line of an entry, which is there already; of an answer that repeats rows it has not all of them. */
+function toText(draft: Draft, { stored }: Sealed): string {
+  return stored.type === REPEATED ? JSON.stringify(draft) : stored.line;
 }
 
 /** The round that the bracket at this depth of a step's path names. */
