@@ -1,7 +1,7 @@
 /** Writes journals of any size, once for all rows: copies of one finished run, and one unfinished run with open orders. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readEntry } from '../src/journal/chain.ts';
+import { readLines } from '../src/journal/reading.ts';
 import type { RunRow, StoredEntry } from '../src/journal/store.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../src/journal/stores/sqlite.ts';
@@ -38,10 +38,10 @@ async function writeJournal(name: string, entries: number, openOrders: number): 
   mkdirSync(folder);
   const file = join(folder, 'runbook.db');
   const store = await openSqliteStore(file);
-  const { names } = await writeManyRuns(store, (await recordRun(writeLine(STEPS))).map(readEntry), entries);
+  const { names } = await writeManyRuns(store, [...readLines(await recordRun(writeLine(STEPS)))], entries);
   const interrupted = await recordInterruptedRun(openOrders);
   // The row must follow from the entries: `verify` compares them.
-  const row = interrupted.map(readEntry).reduce<RunRow | undefined>(updateRow, undefined);
+  const row = [...readLines(interrupted)].reduce<RunRow | undefined>(updateRow, undefined);
   await store.append(interrupted, { durable: true, epoch: 1, ...(row === undefined ? {} : { row }) });
   await store.close();
   return { folder, file, run: names[names.length >> 1] ?? '' };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { VirtualClock } from '../../src/base/clock.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import type { RunRow, StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
@@ -171,7 +171,7 @@ async function recover(name: string, text: string, isLast: (stored: StoredEntry)
   const lines = all.slice(0, all.findLastIndex(isLast) + 1);
   const file = join(getWorkFolder(), `${name}.db`);
   const store = await openSqliteStore(file);
-  const row = lines.map(readEntry).reduce<RunRow | undefined>(updateRow, undefined);
+  const row = [...readLines(lines)].reduce<RunRow | undefined>(updateRow, undefined);
   await store.append(lines, { durable: true, epoch: 1, ...(row === undefined ? {} : { row }) });
   await store.close();
   const { status, stdout, stderr } = spawnSync(process.execPath, [RECOVERY, file], { encoding: 'utf8' });

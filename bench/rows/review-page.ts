@@ -6,7 +6,7 @@ import { environmentOf } from '../../src/app/environment.ts';
 import { stateFolder } from '../../src/app/state.ts';
 import { TOKEN_HEADER } from '../../src/cli/serve/checks.ts';
 import { type PageServer, startPageServer } from '../../src/cli/serve/serve.ts';
-import { readEntry } from '../../src/journal/chain.ts';
+import { readLines } from '../../src/journal/reading.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { writeManyRuns } from '../../test/journal/many-runs.ts';
@@ -53,7 +53,7 @@ const writeMany = () => {
     mkdirSync(folder);
     const memory = new MemoryStore();
     await execute(loadRunbook(writeLine(1)), memory, 'short');
-    const template = (await memory.read('short')).map(readEntry);
+    const template = [...readLines(await memory.read('short'))];
     const store = await openSqliteStore(join(folder, 'runbook.db'));
     await writeManyRuns(store, template, RUNS * template.length);
     await store.close();
