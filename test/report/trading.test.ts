@@ -63,6 +63,14 @@ describe('what runs gained', () => {
     ]);
   });
 
+  it('is that of the fill which the venue counted later, of two runs at one instant', () => {
+    const runs = [bought(), traded('b1', [{ side: 'short', size: '3', price: '130', hour: 2 }])];
+    const both = [...runs, traded('c1', [{ size: '1', price: '120', hour: 2 }])];
+    const gained = both.map(({ run }, index) => ({ run, realized: ['0', '60', '10'][index] }));
+    expect(makePnl(both, 'run', {}).rows).toMatchObject(gained);
+    expect(makePnl([...both].reverse(), 'run', {}).rows).toMatchObject(gained);
+  });
+
   it('of a span counts what its fills cost before', () => {
     const span = { from: DAY + 24 * HOUR };
     expect(makePnl([bought(), sold()], 'account', span)).toEqual({

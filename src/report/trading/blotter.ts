@@ -1,5 +1,6 @@
 /** Folds what many runs traded: every fill and order, with its run. `audit blotter` lists them, `audit pnl` adds the fills up. */
 import type { Entry } from '../../journal/entry.ts';
+import { sortTraded } from '../../venue/position/position-book.ts';
 import type { FillRow } from '../folds/fills.ts';
 import { makeFillRow } from '../folds/fills.ts';
 import { OrderFold, type OrderRow } from '../folds/orders.ts';
@@ -74,7 +75,7 @@ export class TradedRunFold {
     const markets = new Set(fills.map(({ market }) => market));
     return {
       ...of,
-      fills: sortFills(fills),
+      fills: sortTraded(fills),
       orders: this.orders.rows().map((row) => ({ ...of, ...row })),
       prices: new Map(
         [...markets].flatMap((market) => {
@@ -84,11 +85,6 @@ export class TradedRunFold {
       ),
     };
   }
-}
-
-/** In the order in which they traded; of the same instant, in the order given. */
-export function sortFills<F extends { readonly timestamp: number }>(fills: readonly F[]): readonly F[] {
-  return [...fills].sort((a, b) => a.timestamp - b.timestamp);
 }
 
 /** `audit blotter --json`. */
@@ -111,7 +107,7 @@ export function isWithin({ from, to }: Span, timestamp: number): boolean {
 
 /** The fills of a span, and the orders of the runs that traded in it; all orders where no span is given. */
 export function makeBlotter(runs: readonly TradedRun[], span: Span): BlotterDocument {
-  const fills = sortFills(runs.flatMap((run) => run.fills)).filter(({ timestamp }) => isWithin(span, timestamp));
+  const fills = sortTraded(runs.flatMap((run) => run.fills)).filter(({ timestamp }) => isWithin(span, timestamp));
   const traded = new Set(fills.map(({ run }) => run));
   const isWhole = span.from === undefined && span.to === undefined;
   return {

@@ -16,7 +16,7 @@ export interface BookedTrade {
 }
 
 interface MarketTrades {
-  /** In the order of their times; of the same instant, in the order in which they became known. */
+  /** In the order in which they traded. */
   readonly trades: BookedTrade[];
   readonly byId: Map<string, FillRecord>;
 }
@@ -40,9 +40,7 @@ export class PositionBook {
 
   /** Adds a fill; gives the index of the first trade whose position it changed, undefined where it changed nothing. */
   add(market: string, fill: FillRecord): number | undefined {
-    const known = this.byMarket.get(market) ?? { trades: [], byId: new Map<string, FillRecord>() };
-    this.byMarket.set(market, known);
-    const { trades, byId } = known;
+    const { trades, byId } = this.findTrades(market);
     const before = byId.get(fill.id);
     if (
       before !== undefined &&
@@ -57,7 +55,7 @@ export class PositionBook {
         1,
       );
     let at = trades.length;
-    while (at > 0 && (trades[at - 1]?.fill.timestamp ?? 0) > fill.timestamp) at -= 1;
+    while (at > 0 && tradedAfter(trades[at - 1] as BookedTrade, fill)) at -= 1;
     // A fill that is replaced may move: then everything is folded anew.
     const first = before === undefined ? at : 0;
     trades.splice(at, 0, { fill, after: FLAT });
@@ -67,13 +65,17 @@ export class PositionBook {
 
   /** Counts what a person states as the position at a time, epoch µs: fills before it count no more for the size. */
   state(market: string, at: number, stated: StatedPosition): void {
-    const known = this.byMarket.get(market) ?? { trades: [], byId: new Map<string, FillRecord>() };
-    this.byMarket.set(market, known);
-    const { trades } = known;
+    const { trades } = this.findTrades(market);
     let index = trades.length;
     while (index > 0 && (trades[index - 1]?.fill.timestamp ?? 0) > at) index -= 1;
     trades.splice(index, 0, { fill: makeRecord('fill', { market_id: market, timestamp: at }), stated, after: FLAT });
     foldFrom(trades, index);
+  }
+
+  private findTrades(market: string): MarketTrades {
+    const known = this.byMarket.get(market) ?? { trades: [], byId: new Map<string, FillRecord>() };
+    this.byMarket.set(market, known);
+    return known;
   }
 
   /** The position in a market as it was at a time, epoch µs, by the fills that traded before it. */
@@ -87,6 +89,28 @@ export class PositionBook {
     }
     return trades[low - 1]?.after ?? FLAT;
   }
+}
+
+/** In the order in which they traded. */
+export function sortTraded<F extends Traded>(fills: Iterable<F>): readonly F[] {
+  return [...fills].sort(compareTraded);
+}
+
+type Traded = Pick<FillRecord, 'timestamp' | 'id'>;
+
+/**
+ * The venue counts its fills up: an order that takes from several others has fills of one instant, and lists of the venue have these
+ * in either order.
+ */
+function compareTraded(a: Traded, b: Traded): number {
+  if (a.timestamp !== b.timestamp) return a.timestamp - b.timestamp;
+  const [one, other] = [a, b].map(({ id }) => /[1-9]\d*$/.exec(id)?.[0] ?? '') as [string, string];
+  return one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);
+}
+
+/** What was stated has all until then. */
+function tradedAfter({ fill, stated }: BookedTrade, other: FillRecord): boolean {
+  return stated === undefined ? compareTraded(fill, other) > 0 : fill.timestamp >= other.timestamp;
 }
 
 function foldFrom(trades: BookedTrade[], first: number): void {
