@@ -198,6 +198,29 @@ describe('a venue that answers every page of fills with the same full one', () =
 const bought = fill('1', '2', { timestamp: START * 1000, order_id: 'BTC-USD@9' });
 const later = fill('2', '3', { timestamp: START * 1000, order_id: 'BTC-USD@8' });
 
+describe('a fill that a journal has', () => {
+  it.each([
+    ['is not kept beside it', '2', '2', 0],
+    ['is kept as the venue has corrected it since', '3', '3', 1],
+  ])('%s', async (_, size, position, added) => {
+    const { clock, store, open, held } = share();
+    const run = { version: 1, run: 'a', runbook: 'one', account: KEY, startedAt: START, lastAt: START };
+    const ledger = {
+      ...run,
+      fills: [{ ...bought, clientOrderId: 'rb1', step: 'a' }],
+      orders: [],
+      orderTimes: [],
+      days: {},
+    };
+    await store.changeAccountRows(KEY, () => [{ name: 'run a', text: JSON.stringify({ seq: 1, hash: '', ledger }) }]);
+    const { compare } = await open({ fills: [{ ...bought, size }] });
+    expect((await clock.runUntil(compare())).added).toHaveLength(added);
+    const [listed] = (await store.accountRows(KEY)).filter(({ name }) => name.startsWith('listed'));
+    expect(JSON.parse(listed?.text ?? '')['fills']).toHaveLength(added);
+    expect(await held()).toBe(position);
+  });
+});
+
 describe('two comparisons of an account at once', () => {
   it('keep the fills of the one that read more, also where it ends first', async () => {
     const { clock, open, held } = share();

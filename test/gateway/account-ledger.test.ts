@@ -140,6 +140,18 @@ describe('what an account holds', () => {
     expect(sums.name(new Map([['rbx', 'another']]))).toEqual([]);
   });
 
+  it('has a fill that the venue has corrected since as it lists it now, once', () => {
+    const runs = [
+      ended('a', [['long', '3', '100']], { orders: [left('rbx', '4', { filled: '3', orderId: `${MARKET}@a0` })] }),
+    ];
+    const [booked] = runs[0]?.fills ?? [];
+    const fills = [{ ...(booked as FillRecord), size: '5' }];
+    const sums = sumsOf({ runs });
+    expect(sums.takeListed({ listed: [{ market: MARKET, readAt: T0, fills }], gone: {} })).toEqual(fills);
+    expect([held(sums), sums.listLeft()[0]?.worstRemaining]).toEqual([['5', '5'], '2']);
+    expect(sums.takeListed({ listed: [{ market: MARKET, readAt: T0, fills }], gone: {} })).toEqual([]);
+  });
+
   describe('by an order that is not open any more', () => {
     const LATE_MS = 60_000;
     const goneAt = T0 + 5;
@@ -235,15 +247,17 @@ describe('what an account holds', () => {
 });
 
 describe('a run of this process', () => {
-  it('counts once what the venue lists of its orders before it has read it', async () => {
+  /** A run with an order of 0.3, and what the account holds and may still buy once the run has read what is given. */
+  async function ordered() {
     const tracker = new OrderTracker();
     const gate = new LimitFactsFold(tracker, {});
     const script = new Script();
     script.append('run.started', startedData());
     const ack = { id: 'BTC-USD@11', client_order_id: TERMS.clientOrderId, status: 'processing' };
     await script.exchange('POST /orders', {}, 1, [ack], 'steps/o', { intent: TERMS });
+    const sums = sumsOf();
     let done = 0;
-    const range = (sums: AccountLedger) => {
+    const range = () => {
       for (const entry of script.entries.slice(done)) {
         gate.apply(entry);
         tracker.apply(entry);
@@ -253,14 +267,27 @@ describe('a run of this process', () => {
       const working = gate.workingOrders().map(({ worstRemaining }) => worstRemaining);
       return [String(least), String(most), ...working];
     };
-    const sums = sumsOf();
-    expect(range(sums)).toEqual(['0', '0', '0.3']);
+    const read = (size: string) =>
+      script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, [fillRecord(1, size, '64200')], 'steps/o');
+    return { sums, range, read };
+  }
+
+  it('counts once what the venue lists of its orders before it has read it', async () => {
+    const { sums, range, read } = await ordered();
+    expect(range()).toEqual(['0', '0', '0.3']);
     sums.takeListed({ listed: [{ market: MARKET, readAt: T0, fills: [fillRecord(1, '0.1', '64200')] }], gone: {} });
     // Its order may still fill 0.3 as far as it knows, so the 0.1 is among them.
-    expect(range(sums)).toEqual(['0', '0', '0.3']);
-    const fills = [fillRecord(1, '0.1', '64200')];
-    await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, fills, 'steps/o');
-    expect(range(sums)).toEqual(['0.1', '0.1', '0.2']);
+    expect(range()).toEqual(['0', '0', '0.3']);
+    await read('0.1');
+    expect(range()).toEqual(['0.1', '0.1', '0.2']);
+  });
+
+  it('counts a fill that the venue corrects as its order does', async () => {
+    const { range, read } = await ordered();
+    await read('0.1');
+    expect(range()).toEqual(['0.1', '0.1', '0.2']);
+    await read('0.2');
+    expect(range()).toEqual(['0.2', '0.2', '0.1']);
   });
 });
 

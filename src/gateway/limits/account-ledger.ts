@@ -54,7 +54,8 @@ export class AccountLedger {
   private readonly stated = new Map<string, number>();
   private readonly gone = new Map<string, number>();
   private readonly ended = new Map<string, DecimalString>();
-  private readonly booked = new Set<string>();
+  /** Size by the id of each fill that is booked. */
+  private readonly booked = new Map<string, DecimalString>();
   private readonly ofOrder = new Map<string, Decimal>();
   /** Fills that only the venue's list has shown so far, by id: a run of this process may have the order, and read them later. */
   private readonly onlyListed = new Map<string, FillRecord>();
@@ -127,17 +128,17 @@ export class AccountLedger {
     for (const fill of run.fills) this.bookFill(fill.market_id, fill);
   }
 
-  /** Takes in what the venue's own lists showed; gives the fills that were not booked. */
+  /** Takes in what the venue's own lists showed; gives the fills that were not booked so. */
   takeListed({ listed, gone, ended = {} }: Pick<LedgerParts, 'listed' | 'gone' | 'ended'>): readonly FillRecord[] {
     this.left = undefined;
     for (const [clientOrderId, at] of Object.entries(gone)) this.gone.set(clientOrderId, at);
     for (const [clientOrderId, filled] of Object.entries(ended)) this.ended.set(clientOrderId, filled);
     return listed.flatMap(({ market, readAt, fills }) => {
       this.listedAt.set(market, joinReadings(readAt, this.listedAt.get(market)));
-      const added = fills.filter(({ id }) => !this.booked.has(id));
-      for (const fill of fills) this.bookFill(market, fill);
-      for (const fill of added) this.onlyListed.set(fill.id, fill);
-      return added;
+      return fills.filter((fill) => {
+        if (!this.booked.has(fill.id)) this.onlyListed.set(fill.id, fill);
+        return this.bookFill(market, fill);
+      });
     });
   }
 
@@ -270,17 +271,12 @@ export class AccountLedger {
       const done = this.followed.get(gate) ?? new Map<string, number>();
       this.followed.set(gate, done);
       for (const market of positions.markets()) {
-        const trades = positions.trades(market);
-        let missing = trades.length - (done.get(market) ?? 0);
-        done.set(market, trades.length);
-        // A fill may be read after later ones, so the new ones are not always the last.
-        for (let index = trades.length - 1; missing > 0 && index >= 0; index -= 1) {
-          const fill = trades[index]?.fill;
-          const isNew = fill !== undefined && (!this.booked.has(fill.id) || this.onlyListed.delete(fill.id));
-          if (fill === undefined || !isNew) continue;
+        const fills = positions.booked(market);
+        for (const fill of fills.slice(done.get(market) ?? 0)) {
+          this.onlyListed.delete(fill.id);
           this.bookFill(market, fill);
-          missing -= 1;
         }
+        done.set(market, fills.length);
       }
     }
   }
@@ -425,14 +421,14 @@ export class AccountLedger {
     );
   }
 
-  private bookFill(market: string, fill: FillRecord): void {
+  /** Whether it changed what was booked: it is new, or corrects one. */
+  private bookFill(market: string, fill: FillRecord): boolean {
+    if (this.book.add(market, fill) === undefined) return false;
     this.left = undefined;
-    if (!this.booked.has(fill.id)) {
-      this.booked.add(fill.id);
-      const before = this.ofOrder.get(fill.order_id) ?? ZERO;
-      this.ofOrder.set(fill.order_id, before.plus(decimal(fill.size)));
-    }
-    this.book.add(market, fill);
+    const before = this.ofOrder.get(fill.order_id) ?? ZERO;
+    this.ofOrder.set(fill.order_id, before.plus(decimal(fill.size)).minus(decimal(this.booked.get(fill.id) ?? '0')));
+    this.booked.set(fill.id, fill.size);
+    return true;
   }
 
   /** When the venue did not list an order as open any more. What its run has seen of it since counts more. */

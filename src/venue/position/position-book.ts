@@ -3,7 +3,7 @@
  * count in the order in which they traded. A repeated fill counts once; a corrected one with the larger size, as in its order.
  */
 
-import { exceeds } from '../order/fills.ts';
+import { replacesFill } from '../order/fills.ts';
 import { type FillRecord, makeRecord } from '../records.ts';
 import { addTrade, FLAT, type Position, type StatedPosition, statePosition } from './position.ts';
 
@@ -19,6 +19,8 @@ interface MarketTrades {
   /** In the order in which they traded. */
   readonly trades: BookedTrade[];
   readonly byId: Map<string, FillRecord>;
+  /** Each fill as it was booked, corrections included, in the order in which they became known. */
+  readonly booked: FillRecord[];
 }
 
 export class PositionBook {
@@ -34,20 +36,21 @@ export class PositionBook {
     return this.byMarket.get(market)?.trades ?? [];
   }
 
+  /** What `add` has taken in, corrections included, in the order in which it became known: who follows a book takes what is new. */
+  booked(market: string): readonly FillRecord[] {
+    return this.byMarket.get(market)?.booked ?? [];
+  }
+
   markets(): readonly string[] {
     return [...this.byMarket.keys()];
   }
 
   /** Adds a fill; gives the index of the first trade whose position it changed, undefined where it changed nothing. */
   add(market: string, fill: FillRecord): number | undefined {
-    const { trades, byId } = this.findTrades(market);
+    const { trades, byId, booked } = this.findTrades(market);
     const before = byId.get(fill.id);
-    if (
-      before !== undefined &&
-      !exceeds(fill.size, before.size) &&
-      (exceeds(before.size, fill.size) || before.price === fill.price)
-    )
-      return undefined;
+    if (!replacesFill(before, fill)) return undefined;
+    booked.push(fill);
     byId.set(fill.id, fill);
     if (before !== undefined)
       trades.splice(
@@ -73,7 +76,7 @@ export class PositionBook {
   }
 
   private findTrades(market: string): MarketTrades {
-    const known = this.byMarket.get(market) ?? { trades: [], byId: new Map<string, FillRecord>() };
+    const known = this.byMarket.get(market) ?? { trades: [], byId: new Map<string, FillRecord>(), booked: [] };
     this.byMarket.set(market, known);
     return known;
   }
