@@ -121,6 +121,10 @@ describe('the rows of a ledger', () => {
     expect(await compare()).toEqual([]);
     const row = (await store.accountRows(KEY)).find(({ name }) => name === 'run r1');
     expect(row?.text).toContain('"open":"0","orderId":"BTC-USD@7"');
+    // It is in no journal, so a rebuild keeps it.
+    const rows = await store.accountRows(KEY);
+    expect((await loadLedger(of, { anew: true })).folded).toBe(1);
+    expect(await store.accountRows(KEY)).toEqual(rows);
     for (const [from, to, kind] of [
       ['"orders":1', '"orders":0', 'edited'],
       ['"filled":"0"', '"filled":"0.1"', 'edited'],

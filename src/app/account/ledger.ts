@@ -69,7 +69,10 @@ export interface LoadedLedger {
   readonly folded: number;
 }
 
-/** `anew`: folds every run of the store again, whatever its row says. Throws a StoreError where the store cannot be used. */
+/**
+ * `anew`: folds every run of the store again; of its row only what the venue has shown of its orders is kept. Throws a StoreError
+ * where the store cannot be used.
+ */
 export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<LoadedLedger> {
   const { store, name, key } = of;
   const rows = nameRows(await store.accountRows(key));
@@ -83,9 +86,11 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   for (const head of heads) {
     const row = readRunText(kept.get(`${RUN}${head.run}`));
     kept.delete(`${RUN}${head.run}`);
-    const holds = !anew && row?.seq === head.seq && row.hash === head.hash;
+    const isCurrent = row?.seq === head.seq && row.hash === head.hash;
+    const holds = isCurrent && !anew;
     try {
-      const ledger = holds ? row.ledger : await foldRun(store, head);
+      const folded = holds ? row.ledger : await foldRun(store, head);
+      const ledger = isCurrent && anew ? takeShown(row.ledger, folded) : folded;
       if (!holds) changed.push(writeRunRow(head, isOf(ledger, key) ? ledger : null));
       if (ledger !== null && isOf(ledger, key)) runs.push(ledger);
     } catch (error) {
@@ -159,7 +164,12 @@ export async function compareLedger(
 /** Whether the row of a run is what its journal gives, and what the venue's lists may have shown of its orders since. */
 function isFolded(kept: RunLedger | null, folded: RunLedger | null, key: string): boolean {
   const given = isOf(folded, key) ? folded : null;
-  if (kept === null || given === null) return kept === given;
+  return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(takeShown(kept, given))));
+}
+
+/** What the journal gives of a run, with what the venue's lists have shown of its orders since: that is in its row alone. */
+function takeShown(kept: RunLedger | null, given: RunLedger | null): RunLedger | null {
+  if (kept === null || given === null) return given;
   const sums = new AccountLedger({ runs: [given], baselines: [], listed: [], gone: {} });
   const { orders } = kept;
   sums.name(
@@ -168,7 +178,7 @@ function isFolded(kept: RunLedger | null, folded: RunLedger | null, key: string)
   const left = new Set(given.orders.flatMap(({ clientOrderId, working }) => (working ? clientOrderId : [])));
   const ended = orders.flatMap(({ clientOrderId: id, working }) => (working === undefined && left.has(id) ? id : []));
   sums.end(new Set(ended));
-  return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(sums.listRuns()[0])));
+  return sums.listRuns()[0] ?? given;
 }
 
 /** When a run whose journal is damaged wrote last, epoch ms. */
