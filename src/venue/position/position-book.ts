@@ -105,7 +105,7 @@ type Traded = Pick<FillRecord, 'timestamp' | 'id'>;
  * The venue counts its fills up: an order that takes from several others has fills of one instant, and lists of the venue have these
  * in either order.
  */
-function compareTraded(a: Traded, b: Traded): number {
+export function compareTraded(a: Traded, b: Traded): number {
   if (a.timestamp !== b.timestamp) return a.timestamp - b.timestamp;
   const [one, other] = [a, b].map(({ id }) => /[1-9]\d*$/.exec(id)?.[0] ?? '') as [string, string];
   return one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);
