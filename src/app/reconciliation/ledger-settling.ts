@@ -234,7 +234,8 @@ async function compareLists(
     const { aheadMs = 0 } = account.clocks.findDifference(now, account.clock.monotonic()) ?? {};
     const fills = await listFills(account, market, findStart(ledger, market, now) - Math.max(aheadMs, 0));
     if ('why' in fills) return { added: [], gone: [], unread: fills.why };
-    listed.push({ market, readAt: askedAt, fills });
+    // A fill may be that late in the list: what ended since may have filled more, and the next list begins before.
+    listed.push({ market, readAt: askedAt - account.profile.fillsWindowMs, fills });
   }
   const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])), ended };
   const { lists, over: forGood } = await keepFound(account, known, { ...found, ids });
