@@ -289,6 +289,18 @@ describe('two comparisons of an account at once', () => {
     expect((await openLedger(of)).listFilled([]).get('BTC-USD')?.range.most.toString()).toBe('4');
   });
 
+  it('keep what was gained between two lists of positions', async () => {
+    const { of, store } = share();
+    const stated = { market: 'BTC-USD', by: 'the venue', price: '100' };
+    const sold = fill('1', '0.5', { side: 'short', price: '60', timestamp: (START + 1) * 1000, order_id: 'BTC-USD@9' });
+    const listed = { market: 'BTC-USD', readAt: START + 9, fills: [sold] };
+    await store.changeAccountRows(KEY, () => [{ name: 'listed BTC-USD', text: JSON.stringify(listed) }]);
+    await keepPositions(of, [{ ...stated, size: '1', at: START }]);
+    await keepPositions(of, [{ ...stated, size: '0.25', at: START + 2 }]);
+    const { size, realized } = (await openLedger(of)).book.position('BTC-USD');
+    expect([String(size), String(realized)]).toEqual(['0.25', '-20']);
+  });
+
   it('keep the position that was listed later', async () => {
     const { of, held } = share();
     const stated = { market: 'BTC-USD', by: 'the venue' };

@@ -41,7 +41,7 @@ export function nameLedger({ store, profile, key }: Pick<Account, 'store' | 'pro
   return { store, name: profile.account, key };
 }
 
-/** Names of rows: `run NAME`, `baseline TIME MARKET`, `position MARKET`, `listed MARKET`, `gone`, and `ended`. */
+/** Names of rows: `run NAME`, `baseline TIME MARKET`, `position TIME MARKET`, `listed MARKET`, `gone`, and `ended`. */
 const RUN = 'run ';
 const BASELINE = 'baseline ';
 /** What the venue's list of positions showed, where it was not what the fills add up to. */
@@ -216,17 +216,31 @@ function findVenue(first: StoredEntry): string | undefined {
   }
 }
 
-/** Keeps what a person states to be held, in place of what a clock that was ahead has given a later time. */
-export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
-  const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
+/** Keeps what a person states to be held. */
+export function keepBaseline(of: LedgerOf, baseline: Baseline): Promise<void> {
+  return keepStated(of, BASELINE, [baseline]);
+}
+
+/** Keeps what the venue's list of positions showed. */
+export function keepPositions(of: LedgerOf, shown: readonly Baseline[]): Promise<void> {
+  return keepStated(of, POSITION, shown);
+}
+
+/**
+ * Keeps what is stated beside what was before, on whose cost the fills between the two have gained or lost; in place of what a clock that
+ * was ahead has given a later time.
+ */
+async function keepStated({ store, key }: LedgerOf, prefix: string, all: readonly Baseline[]): Promise<void> {
+  const isAhead = (known: Baseline) =>
+    all.some(({ market, at }) => known.market === market && known.at > at + CLOCKS_DIFFER_MS);
   await store.changeAccountRows(key, (rows) => [
-    ...rows.flatMap((row) => {
-      const { market, at } = readRows<Baseline>(nameRows([row]), BASELINE)[0] ?? {};
-      return market === baseline.market && at !== undefined && at > baseline.at + CLOCKS_DIFFER_MS
-        ? [{ name: row.name, text: '' }]
-        : [];
-    }),
-    { name, text: JSON.stringify(baseline) },
+    ...rows
+      .filter((row) => readRows<Baseline>(nameRows([row]), prefix).some(isAhead))
+      .map(({ name }) => ({ name, text: '' })),
+    ...all.map((each) => ({
+      name: `${prefix}${new Date(each.at).toISOString()} ${each.market}`,
+      text: JSON.stringify(each),
+    })),
   ]);
 }
 
@@ -239,7 +253,7 @@ export async function takeRows({ store, key }: LedgerOf, ledger: AccountLedger):
 
 function readShown(kept: RowsByName): Omit<KeptParts, 'runs'> {
   return {
-    baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
+    baselines: [BASELINE, POSITION].flatMap((prefix) => readRows<Baseline>(kept, prefix)).sort((a, b) => a.at - b.at),
     listed: readRows<ListedFills>(kept, LISTED),
     gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
     ended: readJson<Record<string, string>>(kept.get(ENDED)) ?? {},
@@ -249,20 +263,6 @@ function readShown(kept: RowsByName): Omit<KeptParts, 'runs'> {
 /** The positions that people stated, by the rows of an account. */
 export function readBaselines(rows: readonly AccountRow[]): readonly Baseline[] {
   return readRows<Baseline>(nameRows(rows), BASELINE);
-}
-
-/** Keeps what the venue's list of positions showed, in place of what it showed before. */
-export async function keepPositions({ store, key }: LedgerOf, shown: readonly Baseline[]): Promise<void> {
-  await store.changeAccountRows(key, (rows) => {
-    const kept = nameRows(rows);
-    return shown.flatMap((each) => {
-      const name = `${POSITION}${each.market}`;
-      // Another process may have asked later.
-      const at = readJson<Baseline>(kept.get(name))?.at ?? Number.NEGATIVE_INFINITY;
-      const isLater = at > each.at && at <= each.at + CLOCKS_DIFFER_MS;
-      return isLater ? [] : [{ name, text: JSON.stringify(each) }];
-    });
-  });
 }
 
 /**
