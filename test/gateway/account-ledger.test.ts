@@ -243,6 +243,11 @@ describe('what an account holds', () => {
     });
     expect(held(sums)).toEqual(['1', '1']);
     expect(sums.listForeign(MARKET).map(({ id }) => id)).toEqual(['BTC-USD-z']);
+    const at = T0 + 1;
+    sums.state({ market: MARKET, size: '5', at });
+    const later = fill('zz', '1', { order_id: 'BTC-USD@9', timestamp: (at + 1) * 1000 });
+    sums.takeListed({ listed: [{ market: MARKET, readAt: at + 2, fills: [later] }], gone: {} });
+    expect([held(sums), sums.listForeign(MARKET)]).toEqual([['6', '6'], [later]]);
   });
 });
 

@@ -235,7 +235,7 @@ export class AccountLedger {
     return this.listedAt.get(market);
   }
 
-  /** Fills of orders that no run placed. */
+  /** Fills of orders that no run placed; those before what was stated are no part of the position. */
   listForeign(market: string): readonly FillRecord[] {
     const ours = new Set(
       this.listRuns().flatMap((run) => [
@@ -243,9 +243,10 @@ export class AccountLedger {
         ...run.orders.flatMap(({ orderId }) => orderId ?? []),
       ]),
     );
-    return this.book
-      .trades(market)
-      .filter(({ fill, stated }) => stated === undefined && !ours.has(fill.order_id))
+    const trades = this.book.trades(market);
+    return trades
+      .slice(trades.findLastIndex(({ stated }) => stated !== undefined) + 1)
+      .filter(({ fill }) => !ours.has(fill.order_id))
       .map(({ fill }) => fill);
   }
 
