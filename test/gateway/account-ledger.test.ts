@@ -400,6 +400,29 @@ describe('a limit of the account', () => {
     expect(ask(released, {}, { maxDailyLoss: '42' })).toBe('DAILY_LOSS_REACHED');
   });
 
+  it('denies under a loss of the day what adds while fills of the day have not been read', () => {
+    const { working: _working, ...over } = left('rbx', '0', { filled: '1', side: 'short' });
+    const runs = [ended('a', [['long', '3', '100']]), ended('b', [], { orders: [over] })];
+    const sold = (price: string) =>
+      fill('z', '1', { order_id: `${MARKET}@rbx`, side: 'short', price, timestamp: T0 * 1000 });
+    const loss = { maxDailyLoss: '42' };
+    const lacking = sumsOf({ runs, listed: [{ market: MARKET, readAt: T0, fills: [] }] });
+    expect(ask(lacking, {}, loss)).toBe('POSITION_UNKNOWN');
+    expect(ask(lacking, { side: 'short', size: '2' }, loss)).toBe('ok');
+    expect([ask(lacking, {}, { maxPosition: '3' }), ask(lacking, {}, loss, T0 + 24 * HOUR)]).toEqual(['ok', 'ok']);
+    for (const [price, verdict] of [
+      ['60', 'ok'],
+      ['50', 'DAILY_LOSS_REACHED'],
+    ] as const)
+      expect(ask(sumsOf({ runs, listed: [{ market: MARKET, readAt: T0, fills: [sold(price)] }] }), {}, loss)).toBe(
+        verdict,
+      );
+    // It may have filled unseen.
+    const unseen = [ended('a', [], { orders: [{ ...over, filled: '0', open: '1' }] })];
+    expect(ask(sumsOf({ runs: unseen }), {}, loss)).toBe('POSITION_UNKNOWN');
+    expect(ask(sumsOf({ runs: unseen, listed: [{ market: MARKET, readAt: T0, fills: [] }] }), {}, loss)).toBe('ok');
+  });
+
   it('takes no position for known that was stated by a clock that was ahead', () => {
     const ahead = sumsOf({
       runs: [ended('a', [['long', '3', '100']])],

@@ -34,6 +34,8 @@ interface Left {
   readonly filled: ReadonlyMap<string, OwnFilled>;
   /** Orders whose records show more than the fills read, with their market, by id. */
   readonly unbooked: ReadonlyMap<string, string>;
+  /** Orders of which fills are lacking, or may be, and until when they may have filled, epoch ms. */
+  readonly lacking: readonly { readonly id: string; readonly at: number }[];
 }
 
 const NOTHING_KNOWN: LedgerParts = { runs: [], baselines: [], listed: [], gone: {} };
@@ -366,12 +368,13 @@ export class AccountLedger {
   /** Why the loss of the day may not be what its sum says; undefined where it is. */
   findUnknownPnl(now: number): string | undefined {
     const { missing, strays } = this;
+    const countedSince = this.findCountedSince(now);
+    const lacking = this.findLeft().lacking.find(({ at }) => at >= countedSince);
+    if (lacking !== undefined) return `not every fill of ${lacking.id} has been read, so what it has lost is not known`;
     if (missing === undefined || strays === undefined) return missing?.why;
     // The venue has listed what was traded on the day.
     if (missing.since >= findDay(now)) return undefined;
-    const market = this.book
-      .markets()
-      .find((each) => this.mayHideLoss(each, this.findCountedSince(now), missing.until));
+    const market = this.book.markets().find((each) => this.mayHideLoss(each, countedSince, missing.until));
     return market === undefined
       ? undefined
       : `${missing.why}, and what ${market} realised today depends on it until \`runbook release\` begins a new count`;
@@ -447,9 +450,11 @@ export class AccountLedger {
     const working: WorkingOrder[] = [];
     const filled = new Map<string, OwnFilled>();
     const unbooked = new Map<string, string>();
+    const lacking: Left['lacking'][number][] = [];
     for (const { orders, lastAt } of this.runs.values()) {
       for (const order of orders) {
         const { market, side, clientOrderId, orderId } = order;
+        const id = orderId ?? clientOrderId;
         // What was stated later covers everything before it, but not what an order fills that is still open.
         const isCovered = (this.stated.get(market) ?? 0) > lastAt;
         if (isCovered && order.working === undefined) continue;
@@ -457,7 +462,10 @@ export class AccountLedger {
         const goneAt = this.findGoneAt(clientOrderId, lastAt);
         const shown = goneAt === undefined || isCovered ? undefined : this.ended.get(clientOrderId);
         const beyond = isCovered ? ZERO : decimal(pickLarger(order.filled, shown ?? '0')).minus(booked);
-        if (beyond.gt(0)) unbooked.set(orderId ?? clientOrderId, market);
+        if (beyond.gt(0)) {
+          unbooked.set(id, market);
+          lacking.push({ id, at: Math.max(lastAt, goneAt ?? 0) });
+        }
         const rest = shown === undefined ? computeRest(order, booked) : '0';
         const known = filled.get(market) ?? { range: flatRange(), unread: [] };
         let range = beyond.gt(0) ? shiftRange(known.range, signSize(side, formatDecimal(beyond))) : known.range;
@@ -467,12 +475,13 @@ export class AccountLedger {
           working.push({ ...order.working, worstRemaining: order.closes ? '0' : rest });
         else if (endedAt !== undefined && !order.closes && (this.listedAt.get(market) ?? 0) < endedAt && rest !== '0') {
           range = spanRange(range, shiftRange(range, signSize(side, rest)));
-          unread = [...unread, orderId ?? clientOrderId];
+          unread = [...unread, id];
+          lacking.push({ id, at: endedAt });
         }
         filled.set(market, { range, unread });
       }
     }
-    return { working, filled, unbooked };
+    return { working, filled, unbooked, lacking };
   }
 }
 
