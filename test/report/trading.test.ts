@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { makeBlotter, type TradedFill, type TradedRun } from '../../src/report/trading/blotter.ts';
+import { makeBlotter, type TradedFill, type TradedRun, TradedRunFold } from '../../src/report/trading/blotter.ts';
 import { makePnl, type PnlKey } from '../../src/report/trading/pnl.ts';
+import { startedData } from '../journal/sample.ts';
 import { addUp, isPrinted } from './exact-pnl.ts';
+import { fillRecord, Script, TERMS } from './sample-run.ts';
 
 const DAY = Date.parse('2026-01-05T00:00:00Z');
 const HOUR = 3_600_000;
@@ -82,6 +84,22 @@ describe('what runs gained', () => {
       { realized: '0', fees: '0.5', fills: 1 },
     ]);
     expect(makeBlotter([bought(), sold()], span).fills.map(({ run }) => run)).toEqual(['b1']);
+  });
+
+  it('takes an account for one whose venue an older version kept in another spelling', async () => {
+    const books = [];
+    for (const url of ['https://Venue.example:443/', 'https://venue.example']) {
+      const script = new Script();
+      script.append('run.started', startedData({ mode: 'live', settings: { base_url: url } }));
+      const ack = { id: 'BTC-USD@11', client_order_id: TERMS.clientOrderId, status: 'processing' };
+      await script.exchange('POST /orders', {}, 1, [ack], 'steps/o', { intent: TERMS });
+      const fills = [fillRecord(1, '0.1', '64200')];
+      await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, fills, 'steps/o');
+      const fold = new TradedRunFold();
+      for (const entry of script.entries) fold.apply(entry);
+      books.push(fold.finish()?.fills[0]?.book);
+    }
+    expect(books).toEqual(['https://venue.example main', 'https://venue.example main']);
   });
 
   it('keeps accounts and markets apart', () => {

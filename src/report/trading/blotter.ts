@@ -1,6 +1,7 @@
 /** Folds what many runs traded: every fill and order, with its run. `audit blotter` lists them, `audit pnl` adds the fills up. */
 import type { Entry } from '../../journal/entry.ts';
 import { sortTraded } from '../../venue/position/position-book.ts';
+import { canonicalizeAccountKey, composeAccountKey } from '../../venue/profile/base-url.ts';
 import type { FillRow } from '../folds/fills.ts';
 import { makeFillRow } from '../folds/fills.ts';
 import { OrderFold, type OrderRow } from '../folds/orders.ts';
@@ -54,7 +55,8 @@ export class TradedRunFold {
   apply(entry: Entry): void {
     if (entry.type === 'run.started') {
       const { runbook, account, mode, settings } = entry.data;
-      const book = mode === 'live' ? `${String(settings['base_url'])} ${account}` : entry.run;
+      const key = composeAccountKey(String(settings['base_url']), account);
+      const book = mode === 'live' ? canonicalizeAccountKey(key) : entry.run;
       this.of = { run: entry.run, runbook, account, book };
     }
     this.lastAt = entry.at;
