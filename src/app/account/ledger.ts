@@ -105,12 +105,14 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   if (changed.length > 0)
     await store.changeAccountRows(key, (now) => changed.filter(({ name: each }) => isUnchanged(nameRows(now), each)));
   for (const run of readRuns(kept)) runs.push(run);
-  // The row of a run is made again; what a person stated, or the venue listed, is in no journal.
+  // The row of a run is made again; what a person stated, or the venue listed, is in no journal, nor is a run that was archived.
   for (const [rowName, row] of kept) {
-    if (readJson(row) !== undefined) continue;
+    const isRun = rowName.startsWith(RUN);
+    if ((isRun ? readRunText(row) : readJson(row)) !== undefined) continue;
+    const { startedAt = 0, lastAt = Number.POSITIVE_INFINITY } = (isRun && readJson<RunRowText>(row)?.ledger) || {};
     unread.push(`the row "${rowName}"`);
-    unreadSince = 0;
-    unreadUntil = Number.POSITIVE_INFINITY;
+    unreadSince = Math.min(unreadSince, startedAt);
+    unreadUntil = Math.max(unreadUntil, lastAt);
   }
   const unknown = { why: `${unread.join(', ')} cannot be read`, since: unreadSince, until: unreadUntil };
   return {
