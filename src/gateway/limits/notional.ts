@@ -24,10 +24,11 @@ export interface SummedNotional {
   readonly atLeast: boolean;
 }
 
-/** By UTC day, counted from 1970: what the requests and fills of a day added; undefined where no price was known. */
-export type NotionalByDay = ReadonlyMap<number, SummedNotional | undefined>;
+/** What the requests and fills of a UTC day, counted from 1970, added; undefined where no price was known. */
+export type NotionalByDay = readonly (readonly [day: number, SummedNotional | undefined])[];
 
 const ZERO = new Decimal(0);
+const NOTHING: SummedNotional = { value: ZERO, atLeast: false };
 const DAY_MS = 86_400_000;
 
 /** Terms with which an order was sent. */
@@ -104,13 +105,17 @@ export class SentNotional {
    * market's latest price.
    */
   measure(order: TrackedOrder, last: DecimalString | undefined): NotionalByDay {
-    const days = new Map<number, SummedNotional | undefined>();
+    const days: [number, SummedNotional | undefined][] = [];
     let most = ZERO;
     for (const { day, value, atLeast } of this.listFigures(order, last)) {
-      const known = days.has(day) ? days.get(day) : { value: ZERO, atLeast: false };
+      const newest = days.at(-1);
+      const known = newest?.[0] === day ? newest : ([day, NOTHING] as [number, SummedNotional | undefined]);
+      if (known !== newest) days.push(known);
       const grown = value === undefined ? undefined : Decimal.max(most, value);
-      if (grown === undefined || known === undefined) days.set(day, undefined);
-      else days.set(day, { value: known.value.plus(grown).minus(most), atLeast: known.atLeast || atLeast });
+      known[1] =
+        grown === undefined || known[1] === undefined
+          ? undefined
+          : { value: known[1].value.plus(grown).minus(most), atLeast: known[1].atLeast || atLeast };
       most = grown ?? most;
     }
     return days;
@@ -150,8 +155,8 @@ export class SentNotional {
 
 /** The notional of all days; undefined when no price is known. */
 export function addUpDays(days: NotionalByDay): SummedNotional | undefined {
-  let sum: SummedNotional = { value: ZERO, atLeast: false };
-  for (const day of days.values()) {
+  let sum = NOTHING;
+  for (const [, day] of days) {
     if (day === undefined) return undefined;
     sum = { value: sum.value.plus(day.value), atLeast: sum.atLeast || day.atLeast };
   }

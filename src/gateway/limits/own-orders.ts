@@ -16,7 +16,7 @@ import { PlannedOrders } from './plan-bounds.ts';
 
 const ZERO = new Decimal(0);
 const DAY_MS = 86_400_000;
-const NOTHING: NotionalByDay = new Map();
+const NOTHING: NotionalByDay = [];
 
 /** Sums over orders, with the number of those that count for none and of those that may have brought more. */
 interface Total {
@@ -95,7 +95,7 @@ export class OwnOrders {
   sumNotional(except: string | undefined, day?: number): SummedNotional | undefined {
     this.remeasure();
     const counted = this.measured.get(except ?? '') ?? NOTHING;
-    const left = day === undefined ? addUpDays(counted) : counted.has(day) ? counted.get(day) : addUpDays(NOTHING);
+    const left = addUpDays(day === undefined ? counted : counted.filter(([of]) => of === day));
     const { value, unknown, atLeast } = day === undefined ? this.total : (this.totals.get(day) ?? NO_ORDERS);
     if (unknown > (left === undefined ? 1 : 0)) return undefined;
     return { value: value.minus(left?.value ?? ZERO), atLeast: atLeast > (left?.atLeast === true ? 1 : 0) };
