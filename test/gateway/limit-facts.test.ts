@@ -327,6 +327,15 @@ describe('the position', () => {
     expect(story.asks({ ...SHORT, size: '4.1' }, { mode: 'reducing' })).toContain('REDUCING_ONLY');
   });
 
+  it('has a fill of others as the venue has corrected it', () => {
+    const story = new Story().listed({ p_limit: 1000 }, [theirs(1, 'long', '5')]);
+    expect(story.asks({ size: '7' }, rules)).toBe('ok');
+    story.listed({ p_limit: 1000 }, [theirs(1, 'long', '6')]);
+    expect(story.asks({ size: '7' }, rules)).toContain('position=13,');
+    story.listed({ p_limit: 1000 }, [theirs(1, 'long', '6')]);
+    expect(story.asks({ size: '6' }, rules)).toBe('ok');
+  });
+
   it('is neither raised nor netted by fills of others from an incomplete list', () => {
     const story = new Story().placed(1).shown(1, 'closed', { total_filled_size: '10' });
     story.listed({}, [theirs(1, 'short', '5')]);
@@ -711,6 +720,15 @@ describe('the window of a count', () => {
     expect(asks()).toContain('STEP_FILLS_EXCEEDED');
     story.wait(1);
     expect(asks()).toBe('ok');
+  });
+
+  it('of fills counts one that is there twice in an answer once', () => {
+    const once = fill('1', '1', { order_id: 'BTC-USD@1' });
+    const story = new Story()
+      .placed(1)
+      .shown(1, 'open')
+      .read('GET /fills/order', { order_id: 'BTC-USD@1' }, [once, once]);
+    expect(story.asks({}, { stepFills: { max: 1, windowMs: 60_000 } }, { step: 'steps/1' })).toBe('ok');
   });
 
   it('holds orders and amends, and no other write', () => {
