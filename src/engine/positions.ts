@@ -50,9 +50,8 @@ export class RunPositions {
   }
 
   private update(): void {
-    // Fills of one instant count in the order of their orders' intents.
     this.changed ??= this.tracker.watchOrders();
-    for (const { intent, snapshot } of [...this.changed].sort((a, b) => a.createdAt - b.createdAt)) {
+    for (const { intent, snapshot } of this.changed) {
       const { fills } = snapshot.context;
       if (this.counted.get(intent.clientOrderId) === fills) continue;
       for (const fill of fills.values()) this.book.add(intent.market, fill);

@@ -5,6 +5,7 @@
  */
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../base/decimal.ts';
 import { type PositionFact, PROVING_LIST } from '../venue/limits/check.ts';
+import { replacesFill } from '../venue/order/fills.ts';
 import type { FillRecord } from '../venue/records.ts';
 import type { DataOf } from './entry.ts';
 
@@ -47,10 +48,14 @@ export class HeldPositions {
     readAt: number,
   ): readonly FillRecord[] {
     const records = result as unknown as readonly FillRecord[];
-    const added = records.filter(({ id }) => !this.known.has(id));
-    for (const fill of added) {
-      this.known.add(fill.id);
+    const added: FillRecord[] = [];
+    for (const fill of records) {
       const here = this.others.get(fill.market_id) ?? new Map<string, FillRecord>();
+      const before = here.get(fill.id);
+      // One that is known and not among these is the run's own.
+      if (before === undefined ? this.known.has(fill.id) : !replacesFill(before, fill)) continue;
+      if (before === undefined) added.push(fill);
+      this.known.add(fill.id);
       this.others.set(fill.market_id, here.set(fill.id, fill));
     }
     // A list with a row that cannot be read lacks a fill, and proves no position.

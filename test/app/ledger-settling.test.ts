@@ -17,6 +17,8 @@ import { fill, record } from '../venue/order-samples.ts';
 const START = Date.UTC(2026, 0, 5, 8);
 const KEY = 'https://venue.example main';
 const MARKETS = ['BTC-USD'];
+/** Setting `fills.window`: a fill is at most that late in a list. */
+const LATE_MS = SIMULATED_PROFILE.fillsWindowMs;
 
 /** What a process is answered; `first` happens before. */
 interface Shown {
@@ -159,8 +161,8 @@ describe('a list that was read while the clock was ahead', () => {
     const { ledger, compare, listedSince } = await open({ fills: [bought] });
     await clock.runUntil(compare());
     expect(listedSince.every((since) => since < START - 1_000)).toBe(true);
-    expect([await held(), ledger.findListedAt('BTC-USD') === START]).toEqual(['2', true]);
-    expect((await openLedger(of)).findListedAt('BTC-USD')).toBe(START);
+    expect([await held(), ledger.findListedAt('BTC-USD')]).toEqual(['2', START - LATE_MS]);
+    expect((await openLedger(of)).findListedAt('BTC-USD')).toBe(START - LATE_MS);
     await keepPositions(of, [{ market: 'ETH-USD', size: '9', by: 'the venue', at: START + 3_600_000 }]);
     await keepPositions(of, [{ market: 'ETH-USD', size: '3', by: 'the venue', at: START }]);
     expect((await openLedger(of)).findStatedAt('ETH-USD')).toBe(START);
@@ -198,6 +200,58 @@ describe('a venue that answers every page of fills with the same full one', () =
 const bought = fill('1', '2', { timestamp: START * 1000, order_id: 'BTC-USD@9' });
 const later = fill('2', '3', { timestamp: START * 1000, order_id: 'BTC-USD@8' });
 
+describe('a fill that is late in the list', () => {
+  it('is asked for again, and until then an order that ended before may have it', async () => {
+    const { clock, store, open, of } = share();
+    const order = {
+      clientOrderId: 'rb1',
+      orderId: 'BTC-USD@9',
+      market: 'BTC-USD',
+      side: 'long',
+      filled: '0',
+      open: '2',
+    };
+    const run = { version: 1, run: 'a', runbook: 'one', account: KEY, startedAt: START, lastAt: START };
+    const ledger = { ...run, fills: [], orders: [order], orderTimes: [], days: {} };
+    await store.changeAccountRows(KEY, () => [{ name: 'run a', text: JSON.stringify({ seq: 1, hash: '', ledger }) }]);
+    const most = async () => (await openLedger(of)).listFilled([]).get('BTC-USD')?.range.most.toString();
+    const shown: FillRecord[] = [];
+    const { compare, listedSince } = await open({ fills: shown });
+    await clock.runUntil(compare());
+    expect(await most()).toBe('2');
+    await clock.runUntil(pause(clock, LATE_MS - 1));
+    shown.push({ ...bought, size: '1' });
+    await clock.runUntil(compare());
+    expect(await most()).toBe('2');
+    await clock.runUntil(pause(clock, 1));
+    await clock.runUntil(compare());
+    expect([await most(), Number(listedSince.at(-1)) < START - LATE_MS]).toEqual(['1', true]);
+  });
+});
+
+describe('a fill that a journal has', () => {
+  it.each([
+    ['is not kept beside it', '2', '2', 0],
+    ['is kept as the venue has corrected it since', '3', '3', 1],
+  ])('%s', async (_, size, position, added) => {
+    const { clock, store, open, held } = share();
+    const run = { version: 1, run: 'a', runbook: 'one', account: KEY, startedAt: START, lastAt: START };
+    const ledger = {
+      ...run,
+      fills: [{ ...bought, clientOrderId: 'rb1', step: 'a' }],
+      orders: [],
+      orderTimes: [],
+      days: {},
+    };
+    await store.changeAccountRows(KEY, () => [{ name: 'run a', text: JSON.stringify({ seq: 1, hash: '', ledger }) }]);
+    const { compare } = await open({ fills: [{ ...bought, size }] });
+    expect((await clock.runUntil(compare())).added).toHaveLength(added);
+    const [listed] = (await store.accountRows(KEY)).filter(({ name }) => name.startsWith('listed'));
+    expect(JSON.parse(listed?.text ?? '')['fills']).toHaveLength(added);
+    expect(await held()).toBe(position);
+  });
+});
+
 describe('two comparisons of an account at once', () => {
   it('keep the fills of the one that read more, also where it ends first', async () => {
     const { clock, open, held } = share();
@@ -217,7 +271,7 @@ describe('two comparisons of an account at once', () => {
     };
     await clock.runUntil((await open({ fills: [later], first })).compare());
     expect(await held()).toBe('5');
-    expect((await openLedger(of)).findListedAt('BTC-USD')).toBe(START + 5_000);
+    expect((await openLedger(of)).findListedAt('BTC-USD')).toBe(START + 5_000 - LATE_MS);
   });
 
   it('keep what either has learnt of an order that is gone, the larger of two figures', async () => {
@@ -233,6 +287,18 @@ describe('two comparisons of an account at once', () => {
     const rows = Object.fromEntries((await store.accountRows(KEY)).map(({ name, text }) => [name, JSON.parse(text)]));
     expect(rows).toMatchObject({ gone: { rb1: START + 5_000 }, ended: { rb1: '4' } });
     expect((await openLedger(of)).listFilled([]).get('BTC-USD')?.range.most.toString()).toBe('4');
+  });
+
+  it('keep what was gained between two lists of positions', async () => {
+    const { of, store } = share();
+    const stated = { market: 'BTC-USD', by: 'the venue', price: '100' };
+    const sold = fill('1', '0.5', { side: 'short', price: '60', timestamp: (START + 1) * 1000, order_id: 'BTC-USD@9' });
+    const listed = { market: 'BTC-USD', readAt: START + 9, fills: [sold] };
+    await store.changeAccountRows(KEY, () => [{ name: 'listed BTC-USD', text: JSON.stringify(listed) }]);
+    await keepPositions(of, [{ ...stated, size: '1', at: START }]);
+    await keepPositions(of, [{ ...stated, size: '0.25', at: START + 2 }]);
+    const { size, realized } = (await openLedger(of)).book.position('BTC-USD');
+    expect([String(size), String(realized)]).toEqual(['0.25', '-20']);
   });
 
   it('keep the position that was listed later', async () => {

@@ -214,6 +214,27 @@ steps:
   ]);
 });
 
+it('counts a loss from the release on that a person gave while no process acted for the run', async () => {
+  world = new World({ config: { markets: MARKETS }, limits: { maxDailyLoss: '1' } });
+  const { time, shared } = world;
+  const lose = `steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 1, price: 70000}
+  - place: {type: market, market: BTC-USD, side: short, size: 1, price: 60000}
+`;
+  const first = await time.runUntil(world.openProcess());
+  const text = place('a', '60s', 40_000).replace('steps:\n', lose);
+  void (await time.runUntil(first.begin('a', text))).waitForEnd();
+  await pass(20_000);
+  first.die();
+  await shared.killSwitch.release(KEY, 'ada', time.now());
+  await pass(60_000);
+  const a = (await time.runUntil(world.openProcess())).live('a');
+  await time.runUntil(a.resume());
+  void a.waitForEnd();
+  await pass(5000);
+  expect(listOrders().at(-1)).toEqual(['40000', 'open']);
+});
+
 const facts: [string, (of: LedgerOf, at: number) => Promise<void>][] = [
   ['a person has stated', (of, at) => keepBaseline(of, { market: 'BTC-USD', size: '0.5', by: 'ada', at })],
   [

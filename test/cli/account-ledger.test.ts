@@ -77,6 +77,22 @@ describe('the rows of a ledger', () => {
     expect(names(await loadLedger(of))).toEqual(['a']);
   });
 
+  it('say that the sums lack an archived run whose row another version wrote', async () => {
+    const of = await keep('a');
+    await updateLedgers(of.store, await of.store.runs());
+    await of.store.remove('a', (await of.store.read('a')).at(-1)?.hash ?? '');
+    const [row] = await of.store.accountRows(KEY);
+    const rewrite = (text = '') => of.store.changeAccountRows(KEY, () => [{ name: 'run a', text }]);
+    await rewrite(row?.text.replace(/"version":\d+/, '"version":0'));
+    const { startedAt, lastAt } = JSON.parse(row?.text ?? '').ledger;
+    expect((await loadLedger(of)).parts).toMatchObject({
+      runs: [],
+      unknown: { why: 'the row "run a" cannot be read', since: startedAt, until: lastAt },
+    });
+    await rewrite('{}');
+    expect((await loadLedger(of)).parts.unknown).toMatchObject({ since: 0, until: Number.POSITIVE_INFINITY });
+  });
+
   it('say that the sums lack a journal that cannot be read', async () => {
     const of = await keep();
     const writer = newWriter(of.store, 'a');
@@ -121,6 +137,10 @@ describe('the rows of a ledger', () => {
     expect(await compare()).toEqual([]);
     const row = (await store.accountRows(KEY)).find(({ name }) => name === 'run r1');
     expect(row?.text).toContain('"open":"0","orderId":"BTC-USD@7"');
+    // It is in no journal, so a rebuild keeps it.
+    const rows = await store.accountRows(KEY);
+    expect((await loadLedger(of, { anew: true })).folded).toBe(1);
+    expect(await store.accountRows(KEY)).toEqual(rows);
     for (const [from, to, kind] of [
       ['"orders":1', '"orders":0', 'edited'],
       ['"filled":"0"', '"filled":"0.1"', 'edited'],

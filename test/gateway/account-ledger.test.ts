@@ -140,6 +140,18 @@ describe('what an account holds', () => {
     expect(sums.name(new Map([['rbx', 'another']]))).toEqual([]);
   });
 
+  it('has a fill that the venue has corrected since as it lists it now, once', () => {
+    const runs = [
+      ended('a', [['long', '3', '100']], { orders: [left('rbx', '4', { filled: '3', orderId: `${MARKET}@a0` })] }),
+    ];
+    const [booked] = runs[0]?.fills ?? [];
+    const fills = [{ ...(booked as FillRecord), size: '5' }];
+    const sums = sumsOf({ runs });
+    expect(sums.takeListed({ listed: [{ market: MARKET, readAt: T0, fills }], gone: {} })).toEqual(fills);
+    expect([held(sums), sums.listLeft()[0]?.worstRemaining]).toEqual([['5', '5'], '2']);
+    expect(sums.takeListed({ listed: [{ market: MARKET, readAt: T0, fills }], gone: {} })).toEqual([]);
+  });
+
   describe('by an order that is not open any more', () => {
     const LATE_MS = 60_000;
     const goneAt = T0 + 5;
@@ -231,19 +243,26 @@ describe('what an account holds', () => {
     });
     expect(held(sums)).toEqual(['1', '1']);
     expect(sums.listForeign(MARKET).map(({ id }) => id)).toEqual(['BTC-USD-z']);
+    const at = T0 + 1;
+    sums.state({ market: MARKET, size: '5', at });
+    const later = fill('zz', '1', { order_id: 'BTC-USD@9', timestamp: (at + 1) * 1000 });
+    sums.takeListed({ listed: [{ market: MARKET, readAt: at + 2, fills: [later] }], gone: {} });
+    expect([held(sums), sums.listForeign(MARKET)]).toEqual([['6', '6'], [later]]);
   });
 });
 
 describe('a run of this process', () => {
-  it('counts once what the venue lists of its orders before it has read it', async () => {
+  /** A run with an order of 0.3, and what the account holds and may still buy once the run has read what is given. */
+  async function ordered() {
     const tracker = new OrderTracker();
     const gate = new LimitFactsFold(tracker, {});
     const script = new Script();
     script.append('run.started', startedData());
     const ack = { id: 'BTC-USD@11', client_order_id: TERMS.clientOrderId, status: 'processing' };
     await script.exchange('POST /orders', {}, 1, [ack], 'steps/o', { intent: TERMS });
+    const sums = sumsOf();
     let done = 0;
-    const range = (sums: AccountLedger) => {
+    const range = () => {
       for (const entry of script.entries.slice(done)) {
         gate.apply(entry);
         tracker.apply(entry);
@@ -253,14 +272,27 @@ describe('a run of this process', () => {
       const working = gate.workingOrders().map(({ worstRemaining }) => worstRemaining);
       return [String(least), String(most), ...working];
     };
-    const sums = sumsOf();
-    expect(range(sums)).toEqual(['0', '0', '0.3']);
+    const read = (size: string) =>
+      script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, [fillRecord(1, size, '64200')], 'steps/o');
+    return { sums, range, read };
+  }
+
+  it('counts once what the venue lists of its orders before it has read it', async () => {
+    const { sums, range, read } = await ordered();
+    expect(range()).toEqual(['0', '0', '0.3']);
     sums.takeListed({ listed: [{ market: MARKET, readAt: T0, fills: [fillRecord(1, '0.1', '64200')] }], gone: {} });
     // Its order may still fill 0.3 as far as it knows, so the 0.1 is among them.
-    expect(range(sums)).toEqual(['0', '0', '0.3']);
-    const fills = [fillRecord(1, '0.1', '64200')];
-    await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, fills, 'steps/o');
-    expect(range(sums)).toEqual(['0.1', '0.1', '0.2']);
+    expect(range()).toEqual(['0', '0', '0.3']);
+    await read('0.1');
+    expect(range()).toEqual(['0.1', '0.1', '0.2']);
+  });
+
+  it('counts a fill that the venue corrects as its order does', async () => {
+    const { range, read } = await ordered();
+    await read('0.1');
+    expect(range()).toEqual(['0.1', '0.1', '0.2']);
+    await read('0.2');
+    expect(range()).toEqual(['0.2', '0.2', '0.1']);
   });
 });
 
@@ -366,6 +398,29 @@ describe('a limit of the account', () => {
     // By a clock that was ahead: no loss would count until then.
     released.releasedAt = T0 + HOUR;
     expect(ask(released, {}, { maxDailyLoss: '42' })).toBe('DAILY_LOSS_REACHED');
+  });
+
+  it('denies under a loss of the day what adds while fills of the day have not been read', () => {
+    const { working: _working, ...over } = left('rbx', '0', { filled: '1', side: 'short' });
+    const runs = [ended('a', [['long', '3', '100']]), ended('b', [], { orders: [over] })];
+    const sold = (price: string) =>
+      fill('z', '1', { order_id: `${MARKET}@rbx`, side: 'short', price, timestamp: T0 * 1000 });
+    const loss = { maxDailyLoss: '42' };
+    const lacking = sumsOf({ runs, listed: [{ market: MARKET, readAt: T0, fills: [] }] });
+    expect(ask(lacking, {}, loss)).toBe('POSITION_UNKNOWN');
+    expect(ask(lacking, { side: 'short', size: '2' }, loss)).toBe('ok');
+    expect([ask(lacking, {}, { maxPosition: '3' }), ask(lacking, {}, loss, T0 + 24 * HOUR)]).toEqual(['ok', 'ok']);
+    for (const [price, verdict] of [
+      ['60', 'ok'],
+      ['50', 'DAILY_LOSS_REACHED'],
+    ] as const)
+      expect(ask(sumsOf({ runs, listed: [{ market: MARKET, readAt: T0, fills: [sold(price)] }] }), {}, loss)).toBe(
+        verdict,
+      );
+    // It may have filled unseen.
+    const unseen = [ended('a', [], { orders: [{ ...over, filled: '0', open: '1' }] })];
+    expect(ask(sumsOf({ runs: unseen }), {}, loss)).toBe('POSITION_UNKNOWN');
+    expect(ask(sumsOf({ runs: unseen, listed: [{ market: MARKET, readAt: T0, fills: [] }] }), {}, loss)).toBe('ok');
   });
 
   it('takes no position for known that was stated by a clock that was ahead', () => {

@@ -202,19 +202,29 @@ class Story {
     } as unknown as Partial<VenueCall>);
   }
 
+  /** Facts that got the same entries, beside those of others. */
+  fold(others: ConstructorParameters<typeof LimitFactsFold>[2]): LimitFactsFold {
+    const tracker = new OrderTracker();
+    const gate = new LimitFactsFold(tracker, {}, others, 'mid');
+    for (const entry of this.entries) {
+      gate.apply(entry);
+      tracker.apply(entry);
+    }
+    return gate;
+  }
+
   /** The same call asked about once more when its attempt is in the journal, as before it is sent. */
   private checkAttempted(call: VenueCall, rules: LimitRules) {
-    const tracker = new OrderTracker();
-    const gate = new LimitFactsFold(tracker, {}, undefined, 'mid');
+    const gate = this.fold(undefined);
     const { id, endpoint, params, intent, clientOrderId = intent?.clientOrderId } = call;
     const [at, step] = [this.now, call.step];
     const own = [
       { type: 'call.intended', data: { call: id, endpoint, params, class: 'enter', intent, clientOrderId }, at, step },
       { type: 'call.attempted', data: { call: id, n: 1 }, at, step },
     ] as unknown as readonly Entry[];
-    for (const entry of [...this.entries, ...own]) {
+    for (const entry of own) {
       gate.apply(entry);
-      tracker.apply(entry);
+      gate.orders.apply(entry);
     }
     return gate.check(call, rules, this.now, { attempted: true });
   }
@@ -315,6 +325,15 @@ describe('the position', () => {
     expect(story.asks({ size: '8.1' }, rules)).toContain('position=12.1');
     expect(story.asks({ ...SHORT, size: '4' }, { mode: 'reducing' })).toBe('ok');
     expect(story.asks({ ...SHORT, size: '4.1' }, { mode: 'reducing' })).toContain('REDUCING_ONLY');
+  });
+
+  it('has a fill of others as the venue has corrected it', () => {
+    const story = new Story().listed({ p_limit: 1000 }, [theirs(1, 'long', '5')]);
+    expect(story.asks({ size: '7' }, rules)).toBe('ok');
+    story.listed({ p_limit: 1000 }, [theirs(1, 'long', '6')]);
+    expect(story.asks({ size: '7' }, rules)).toContain('position=13,');
+    story.listed({ p_limit: 1000 }, [theirs(1, 'long', '6')]);
+    expect(story.asks({ size: '6' }, rules)).toBe('ok');
   });
 
   it('is neither raised nor netted by fills of others from an incomplete list', () => {
@@ -703,6 +722,15 @@ describe('the window of a count', () => {
     expect(asks()).toBe('ok');
   });
 
+  it('of fills counts one that is there twice in an answer once', () => {
+    const once = fill('1', '1', { order_id: 'BTC-USD@1' });
+    const story = new Story()
+      .placed(1)
+      .shown(1, 'open')
+      .read('GET /fills/order', { order_id: 'BTC-USD@1' }, [once, once]);
+    expect(story.asks({}, { stepFills: { max: 1, windowMs: 60_000 } }, { step: 'steps/1' })).toBe('ok');
+  });
+
   it('holds orders and amends, and no other write', () => {
     const story = new Story().read('PUT /account/leverage', { market_id: 'BTC-USD', leverage: 3 }, []);
     expect(story.asks({}, { maxOrdersPerMinute: 1 })).toBe('ok');
@@ -909,6 +937,53 @@ describe('the runs of an account', () => {
     expect(considered(runs(noon, noon - 59_999), noon)).toMatchObject({ orders_per_minute: '3/3' });
     expect(considered(runs(noon, noon - 60_000), noon)).toMatchObject({ orders_per_minute: '2/3' });
     expect(considered(runs(noon, noon - DAY), noon)).toMatchObject({ max_daily_notional: '2000/1000000' });
+  });
+});
+
+describe('the notional of a day', () => {
+  const DAY = 86_400_000;
+  const account: LimitRules = { maxDailyNotional: '1500' };
+  /** What is counted on a UTC day when another order of 10 at 100 is asked about, and the verdict. */
+  function asks(story: Story, now: number) {
+    const sums = new AccountLedger();
+    const intent = terms({ clientOrderId: 'rbnew' });
+    const params = { market_id: 'BTC-USD' };
+    const call = {
+      id: 'b#1',
+      step: 'b',
+      endpoint: 'POST /orders',
+      params,
+      class: 'enter',
+      intent,
+    } as unknown as VenueCall;
+    const gate: LimitFactsFold = story.fold(() => ({ killed: false, working: [], ledger: { sums, gates: [gate] } }));
+    const verdict = gate.check(call, {}, now, { account });
+    return [verdict.ok, verdict.considered['max_daily_notional']];
+  }
+
+  it('has what an order of an earlier day was amended to, and filled, beyond what that day has', () => {
+    const story = new Story().placed(1, { size: '4' }).shown(1, 'open', { initial_size: '4', size: '4' });
+    const sentAt = story.now;
+    expect(asks(story, sentAt)).toEqual([true, '1400/1500']);
+    expect(asks(story, sentAt + DAY)).toEqual([true, '1000/1500']);
+    story.wait(DAY).amended(1, { price: '100', size: '10' }).shown(1, 'open');
+    expect(asks(story, sentAt)).toEqual([true, '1400/1500']);
+    expect(asks(story, story.now)).toEqual([false, '1600/1500']);
+    // A quote that follows the market down adds nothing.
+    story.wait(DAY).amended(1, { price: '99' }).shown(1, 'open', { price: '99' });
+    expect(asks(story, story.now)).toEqual([true, '1000/1500']);
+    story.listed({}, [
+      fill('1', '10', { order_id: 'BTC-USD@1', timestamp: story.now * 1000 }),
+      fill('2', '6', { order_id: 'BTC-USD@1', timestamp: story.now * 1000 }),
+    ]);
+    expect(asks(story, story.now)).toEqual([false, '1600/1500']);
+  });
+
+  it('is that of the day on which an order was sent, however long it waited', () => {
+    const midnight = Math.ceil(T0 / DAY) * DAY;
+    // Decided half a second before midnight, sent half a second after it.
+    const story = new Story().wait(midnight - T0 - 1_500).placed(1, { size: '6' });
+    expect(asks(story, story.now)).toEqual([false, '1600/1500']);
   });
 });
 

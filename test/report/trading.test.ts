@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { makeBlotter, type TradedFill, type TradedRun } from '../../src/report/trading/blotter.ts';
+import { makeBlotter, type TradedFill, type TradedRun, TradedRunFold } from '../../src/report/trading/blotter.ts';
 import { makePnl, type PnlKey } from '../../src/report/trading/pnl.ts';
+import { startedData } from '../journal/sample.ts';
 import { addUp, isPrinted } from './exact-pnl.ts';
+import { fillRecord, Script, TERMS } from './sample-run.ts';
 
 const DAY = Date.parse('2026-01-05T00:00:00Z');
 const HOUR = 3_600_000;
@@ -63,6 +65,14 @@ describe('what runs gained', () => {
     ]);
   });
 
+  it('is that of the fill which the venue counted later, of two runs at one instant', () => {
+    const runs = [bought(), traded('b1', [{ side: 'short', size: '3', price: '130', hour: 2 }])];
+    const both = [...runs, traded('c1', [{ size: '1', price: '120', hour: 2 }])];
+    const gained = both.map(({ run }, index) => ({ run, realized: ['0', '60', '10'][index] }));
+    expect(makePnl(both, 'run', {}).rows).toMatchObject(gained);
+    expect(makePnl([...both].reverse(), 'run', {}).rows).toMatchObject(gained);
+  });
+
   it('of a span counts what its fills cost before', () => {
     const span = { from: DAY + 24 * HOUR };
     expect(makePnl([bought(), sold()], 'account', span)).toEqual({
@@ -74,6 +84,22 @@ describe('what runs gained', () => {
       { realized: '0', fees: '0.5', fills: 1 },
     ]);
     expect(makeBlotter([bought(), sold()], span).fills.map(({ run }) => run)).toEqual(['b1']);
+  });
+
+  it('takes an account for one whose venue an older version kept in another spelling', async () => {
+    const books = [];
+    for (const url of ['https://Venue.example:443/', 'https://venue.example']) {
+      const script = new Script();
+      script.append('run.started', startedData({ mode: 'live', settings: { base_url: url } }));
+      const ack = { id: 'BTC-USD@11', client_order_id: TERMS.clientOrderId, status: 'processing' };
+      await script.exchange('POST /orders', {}, 1, [ack], 'steps/o', { intent: TERMS });
+      const fills = [fillRecord(1, '0.1', '64200')];
+      await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, fills, 'steps/o');
+      const fold = new TradedRunFold();
+      for (const entry of script.entries) fold.apply(entry);
+      books.push(fold.finish()?.fills[0]?.book);
+    }
+    expect(books).toEqual(['https://venue.example main', 'https://venue.example main']);
   });
 
   it('keeps accounts and markets apart', () => {

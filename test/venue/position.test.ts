@@ -185,8 +185,9 @@ describe('a position book', () => {
           const book = new PositionBook();
           for (const each of read) book.add('BTC-USD', each);
           const trades = book.trades('BTC-USD');
-          expect(trades.map((trade) => trade.fill.timestamp)).toEqual(
-            fills.map((each) => each.timestamp).sort((a, b) => a - b),
+          // Those of one instant in the order of their numbers, which is that of the list.
+          expect(trades.map((trade) => trade.fill.id)).toEqual(
+            [...fills].sort((a, b) => a.timestamp - b.timestamp).map((each) => each.id),
           );
           let after: Position = FLAT;
           for (const trade of trades) {
@@ -197,6 +198,24 @@ describe('a position book', () => {
         },
       ),
     );
+  });
+
+  it('holds fills of one instant in the order in which the venue counted them, before what is stated of it', () => {
+    const sold = (id: string, size: string, price: string) => fill(id, size, { side: 'short', price, timestamp: 5 });
+    const [bought, first, second] = [fill('8', '4', { timestamp: 5 }), sold('9', '2', '101'), sold('10', '3', '99')];
+    for (const read of [
+      [bought, first, second],
+      [second, first, bought],
+    ]) {
+      const book = new PositionBook();
+      for (const each of read) book.add('BTC-USD', each);
+      // 2 gain 1 each, 2 lose 1 each, and 1 more is sold at 99.
+      expect(show(book.position('BTC-USD'))).toEqual(['-1', '99', '0', '0']);
+    }
+    const book = new PositionBook();
+    book.state('BTC-USD', 5, { size: '7' });
+    book.add('BTC-USD', first);
+    expect(show(book.position('BTC-USD'))[0]).toBe('7');
   });
 
   it('counts a corrected fill with its larger size, as its order does', () => {

@@ -41,7 +41,7 @@ export function nameLedger({ store, profile, key }: Pick<Account, 'store' | 'pro
   return { store, name: profile.account, key };
 }
 
-/** Names of rows: `run NAME`, `baseline TIME MARKET`, `position MARKET`, `listed MARKET`, `gone`, and `ended`. */
+/** Names of rows: `run NAME`, `baseline TIME MARKET`, `position TIME MARKET`, `listed MARKET`, `gone`, and `ended`. */
 const RUN = 'run ';
 const BASELINE = 'baseline ';
 /** What the venue's list of positions showed, where it was not what the fills add up to. */
@@ -69,7 +69,10 @@ export interface LoadedLedger {
   readonly folded: number;
 }
 
-/** `anew`: folds every run of the store again, whatever its row says. Throws a StoreError where the store cannot be used. */
+/**
+ * `anew`: folds every run of the store again; of its row only what the venue has shown of its orders is kept. Throws a StoreError
+ * where the store cannot be used.
+ */
 export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<LoadedLedger> {
   const { store, name, key } = of;
   const rows = nameRows(await store.accountRows(key));
@@ -83,9 +86,11 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   for (const head of heads) {
     const row = readRunText(kept.get(`${RUN}${head.run}`));
     kept.delete(`${RUN}${head.run}`);
-    const holds = !anew && row?.seq === head.seq && row.hash === head.hash;
+    const isCurrent = row?.seq === head.seq && row.hash === head.hash;
+    const holds = isCurrent && !anew;
     try {
-      const ledger = holds ? row.ledger : await foldRun(store, head);
+      const folded = holds ? row.ledger : await foldRun(store, head);
+      const ledger = isCurrent && anew ? takeShown(row.ledger, folded) : folded;
       if (!holds) changed.push(writeRunRow(head, isOf(ledger, key) ? ledger : null));
       if (ledger !== null && isOf(ledger, key)) runs.push(ledger);
     } catch (error) {
@@ -100,12 +105,14 @@ export async function loadLedger(of: LedgerOf, { anew = false } = {}): Promise<L
   if (changed.length > 0)
     await store.changeAccountRows(key, (now) => changed.filter(({ name: each }) => isUnchanged(nameRows(now), each)));
   for (const run of readRuns(kept)) runs.push(run);
-  // The row of a run is made again; what a person stated, or the venue listed, is in no journal.
+  // The row of a run is made again; what a person stated, or the venue listed, is in no journal, nor is a run that was archived.
   for (const [rowName, row] of kept) {
-    if (readJson(row) !== undefined) continue;
+    const isRun = rowName.startsWith(RUN);
+    if ((isRun ? readRunText(row) : readJson(row)) !== undefined) continue;
+    const { startedAt = 0, lastAt = Number.POSITIVE_INFINITY } = (isRun && readJson<RunRowText>(row)?.ledger) || {};
     unread.push(`the row "${rowName}"`);
-    unreadSince = 0;
-    unreadUntil = Number.POSITIVE_INFINITY;
+    unreadSince = Math.min(unreadSince, startedAt);
+    unreadUntil = Math.max(unreadUntil, lastAt);
   }
   const unknown = { why: `${unread.join(', ')} cannot be read`, since: unreadSince, until: unreadUntil };
   return {
@@ -159,7 +166,12 @@ export async function compareLedger(
 /** Whether the row of a run is what its journal gives, and what the venue's lists may have shown of its orders since. */
 function isFolded(kept: RunLedger | null, folded: RunLedger | null, key: string): boolean {
   const given = isOf(folded, key) ? folded : null;
-  if (kept === null || given === null) return kept === given;
+  return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(takeShown(kept, given))));
+}
+
+/** What the journal gives of a run, with what the venue's lists have shown of its orders since: that is in its row alone. */
+function takeShown(kept: RunLedger | null, given: RunLedger | null): RunLedger | null {
+  if (kept === null || given === null) return given;
   const sums = new AccountLedger({ runs: [given], baselines: [], listed: [], gone: {} });
   const { orders } = kept;
   sums.name(
@@ -168,7 +180,7 @@ function isFolded(kept: RunLedger | null, folded: RunLedger | null, key: string)
   const left = new Set(given.orders.flatMap(({ clientOrderId, working }) => (working ? clientOrderId : [])));
   const ended = orders.flatMap(({ clientOrderId: id, working }) => (working === undefined && left.has(id) ? id : []));
   sums.end(new Set(ended));
-  return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(sums.listRuns()[0])));
+  return sums.listRuns()[0] ?? given;
 }
 
 /** When a run whose journal is damaged wrote last, epoch ms. */
@@ -206,17 +218,31 @@ function findVenue(first: StoredEntry): string | undefined {
   }
 }
 
-/** Keeps what a person states to be held, in place of what a clock that was ahead has given a later time. */
-export async function keepBaseline({ store, key }: LedgerOf, baseline: Baseline): Promise<void> {
-  const name = `${BASELINE}${new Date(baseline.at).toISOString()} ${baseline.market}`;
+/** Keeps what a person states to be held. */
+export function keepBaseline(of: LedgerOf, baseline: Baseline): Promise<void> {
+  return keepStated(of, BASELINE, [baseline]);
+}
+
+/** Keeps what the venue's list of positions showed. */
+export function keepPositions(of: LedgerOf, shown: readonly Baseline[]): Promise<void> {
+  return keepStated(of, POSITION, shown);
+}
+
+/**
+ * Keeps what is stated beside what was before, on whose cost the fills between the two have gained or lost; in place of what a clock that
+ * was ahead has given a later time.
+ */
+async function keepStated({ store, key }: LedgerOf, prefix: string, all: readonly Baseline[]): Promise<void> {
+  const isAhead = (known: Baseline) =>
+    all.some(({ market, at }) => known.market === market && known.at > at + CLOCKS_DIFFER_MS);
   await store.changeAccountRows(key, (rows) => [
-    ...rows.flatMap((row) => {
-      const { market, at } = readRows<Baseline>(nameRows([row]), BASELINE)[0] ?? {};
-      return market === baseline.market && at !== undefined && at > baseline.at + CLOCKS_DIFFER_MS
-        ? [{ name: row.name, text: '' }]
-        : [];
-    }),
-    { name, text: JSON.stringify(baseline) },
+    ...rows
+      .filter((row) => readRows<Baseline>(nameRows([row]), prefix).some(isAhead))
+      .map(({ name }) => ({ name, text: '' })),
+    ...all.map((each) => ({
+      name: `${prefix}${new Date(each.at).toISOString()} ${each.market}`,
+      text: JSON.stringify(each),
+    })),
   ]);
 }
 
@@ -229,7 +255,7 @@ export async function takeRows({ store, key }: LedgerOf, ledger: AccountLedger):
 
 function readShown(kept: RowsByName): Omit<KeptParts, 'runs'> {
   return {
-    baselines: [...readBaselines([...kept.values()]), ...readRows<Baseline>(kept, POSITION)],
+    baselines: [BASELINE, POSITION].flatMap((prefix) => readRows<Baseline>(kept, prefix)).sort((a, b) => a.at - b.at),
     listed: readRows<ListedFills>(kept, LISTED),
     gone: readJson<Record<string, number>>(kept.get(GONE)) ?? {},
     ended: readJson<Record<string, string>>(kept.get(ENDED)) ?? {},
@@ -239,20 +265,6 @@ function readShown(kept: RowsByName): Omit<KeptParts, 'runs'> {
 /** The positions that people stated, by the rows of an account. */
 export function readBaselines(rows: readonly AccountRow[]): readonly Baseline[] {
   return readRows<Baseline>(nameRows(rows), BASELINE);
-}
-
-/** Keeps what the venue's list of positions showed, in place of what it showed before. */
-export async function keepPositions({ store, key }: LedgerOf, shown: readonly Baseline[]): Promise<void> {
-  await store.changeAccountRows(key, (rows) => {
-    const kept = nameRows(rows);
-    return shown.flatMap((each) => {
-      const name = `${POSITION}${each.market}`;
-      // Another process may have asked later.
-      const at = readJson<Baseline>(kept.get(name))?.at ?? Number.NEGATIVE_INFINITY;
-      const isLater = at > each.at && at <= each.at + CLOCKS_DIFFER_MS;
-      return isLater ? [] : [{ name, text: JSON.stringify(each) }];
-    });
-  });
 }
 
 /**

@@ -10,7 +10,7 @@ import { AccountLedger, CLOCKS_DIFFER_MS, joinReadings } from '../../gateway/lim
 import type { Baseline, LedgerParts, ListedFills, RunLedger } from '../../gateway/limits/ledger-rows.ts';
 import { splitLimits, type WorkingOrder } from '../../venue/limits/check.ts';
 import { showsPrice } from '../../venue/order/context.ts';
-import { computeShortfall, isZeroDecimal, pickLarger } from '../../venue/order/fills.ts';
+import { computeShortfall, isZeroDecimal, pickLarger, replacesFill } from '../../venue/order/fills.ts';
 import { REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
   LIVE_STATUSES,
@@ -234,7 +234,8 @@ async function compareLists(
     const { aheadMs = 0 } = account.clocks.findDifference(now, account.clock.monotonic()) ?? {};
     const fills = await listFills(account, market, findStart(ledger, market, now) - Math.max(aheadMs, 0));
     if ('why' in fills) return { added: [], gone: [], unread: fills.why };
-    listed.push({ market, readAt: askedAt, fills });
+    // A fill may be that late in the list: what ended since may have filled more, and the next list begins before.
+    listed.push({ market, readAt: askedAt - account.profile.fillsWindowMs, fills });
   }
   const found = { listed, gone: Object.fromEntries(gone.map((id) => [id, askedAt])), ended };
   const { lists, over: forGood } = await keepFound(account, known, { ...found, ids });
@@ -260,7 +261,7 @@ async function keepFound(account: Account, known: LedgerParts, found: Found) {
       ended: mergeBy(kept.ended, found.ended, pickLarger),
     };
     const runs = known.runs.map((run) => kept.runs.find((each) => isSame(each, run)) ?? run);
-    const ofJournals = new Set(runs.flatMap((run) => run.fills.map(({ id }) => id)));
+    const ofJournals = new Map(runs.flatMap((run) => run.fills.map((fill) => [fill.id, fill] as const)));
     lists = found.listed.map((each) => mergeLists(kept.listed, each, ofJournals));
     const isListed = new Set(lists.map(({ market }) => market));
     const listed = [...kept.listed.filter(({ market }) => !isListed.has(market)), ...lists];
@@ -281,13 +282,17 @@ function isSame(one: RunLedger, other: RunLedger): boolean {
 }
 
 /** Each list has every fill of a time that reaches back into what was known before: so both together have, until the later reading. */
-function mergeLists(kept: readonly ListedFills[], one: ListedFills, ofJournals: ReadonlySet<string>): ListedFills {
+function mergeLists(
+  kept: readonly ListedFills[],
+  one: ListedFills,
+  ofJournals: ReadonlyMap<string, FillRecord>,
+): ListedFills {
   const other = kept.find(({ market }) => market === one.market);
   const fills = new Map([...(other?.fills ?? []), ...one.fills].map((fill) => [fill.id, fill]));
   return {
     market: one.market,
     readAt: joinReadings(one.readAt, other?.readAt),
-    fills: [...fills.values()].filter(({ id }) => !ofJournals.has(id)),
+    fills: [...fills.values()].filter((fill) => replacesFill(ofJournals.get(fill.id), fill)),
   };
 }
 

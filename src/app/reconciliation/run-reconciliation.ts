@@ -11,7 +11,7 @@ import { nameLedger, takeRows } from '../account/ledger.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { SILENT } from '../voice.ts';
 import { type LateOrderParts, reportLateOrders } from './late-orders.ts';
-import { type LedgerHost, settleLedger } from './ledger-settling.ts';
+import { type LedgerHost, readReleases, settleLedger } from './ledger-settling.ts';
 import {
   type Contradiction,
   findRestoredOver,
@@ -75,6 +75,8 @@ export class RunReconciliation {
     const { account, ledger, voice } = this.host;
     this.contradiction ??= await findRestoredOver(account, { run: this.run, startedAt });
     this.contradiction ??= await this.compareResumed(runbook);
+    // Its next order may leave before the first look at what people did meanwhile.
+    await readReleases(this.host);
     if (readsAccount(runbook) || !ledger.isWhole) await this.settle(runbook);
     if (this.contradiction !== undefined) voice.complain(this.contradiction);
   }

@@ -34,6 +34,8 @@ interface Left {
   readonly filled: ReadonlyMap<string, OwnFilled>;
   /** Orders whose records show more than the fills read, with their market, by id. */
   readonly unbooked: ReadonlyMap<string, string>;
+  /** Orders of which fills are lacking, or may be, and until when they may have filled, epoch ms. */
+  readonly lacking: readonly { readonly id: string; readonly at: number }[];
 }
 
 const NOTHING_KNOWN: LedgerParts = { runs: [], baselines: [], listed: [], gone: {} };
@@ -54,7 +56,8 @@ export class AccountLedger {
   private readonly stated = new Map<string, number>();
   private readonly gone = new Map<string, number>();
   private readonly ended = new Map<string, DecimalString>();
-  private readonly booked = new Set<string>();
+  /** Size by the id of each fill that is booked. */
+  private readonly booked = new Map<string, DecimalString>();
   private readonly ofOrder = new Map<string, Decimal>();
   /** Fills that only the venue's list has shown so far, by id: a run of this process may have the order, and read them later. */
   private readonly onlyListed = new Map<string, FillRecord>();
@@ -127,17 +130,17 @@ export class AccountLedger {
     for (const fill of run.fills) this.bookFill(fill.market_id, fill);
   }
 
-  /** Takes in what the venue's own lists showed; gives the fills that were not booked. */
+  /** Takes in what the venue's own lists showed; gives the fills that were not booked so. */
   takeListed({ listed, gone, ended = {} }: Pick<LedgerParts, 'listed' | 'gone' | 'ended'>): readonly FillRecord[] {
     this.left = undefined;
     for (const [clientOrderId, at] of Object.entries(gone)) this.gone.set(clientOrderId, at);
     for (const [clientOrderId, filled] of Object.entries(ended)) this.ended.set(clientOrderId, filled);
     return listed.flatMap(({ market, readAt, fills }) => {
       this.listedAt.set(market, joinReadings(readAt, this.listedAt.get(market)));
-      const added = fills.filter(({ id }) => !this.booked.has(id));
-      for (const fill of fills) this.bookFill(market, fill);
-      for (const fill of added) this.onlyListed.set(fill.id, fill);
-      return added;
+      return fills.filter((fill) => {
+        if (!this.booked.has(fill.id)) this.onlyListed.set(fill.id, fill);
+        return this.bookFill(market, fill);
+      });
     });
   }
 
@@ -234,7 +237,7 @@ export class AccountLedger {
     return this.listedAt.get(market);
   }
 
-  /** Fills of orders that no run placed. */
+  /** Fills of orders that no run placed; those before what was stated are no part of the position. */
   listForeign(market: string): readonly FillRecord[] {
     const ours = new Set(
       this.listRuns().flatMap((run) => [
@@ -242,9 +245,10 @@ export class AccountLedger {
         ...run.orders.flatMap(({ orderId }) => orderId ?? []),
       ]),
     );
-    return this.book
-      .trades(market)
-      .filter(({ fill, stated }) => stated === undefined && !ours.has(fill.order_id))
+    const trades = this.book.trades(market);
+    return trades
+      .slice(trades.findLastIndex(({ stated }) => stated !== undefined) + 1)
+      .filter(({ fill }) => !ours.has(fill.order_id))
       .map(({ fill }) => fill);
   }
 
@@ -270,17 +274,12 @@ export class AccountLedger {
       const done = this.followed.get(gate) ?? new Map<string, number>();
       this.followed.set(gate, done);
       for (const market of positions.markets()) {
-        const trades = positions.trades(market);
-        let missing = trades.length - (done.get(market) ?? 0);
-        done.set(market, trades.length);
-        // A fill may be read after later ones, so the new ones are not always the last.
-        for (let index = trades.length - 1; missing > 0 && index >= 0; index -= 1) {
-          const fill = trades[index]?.fill;
-          const isNew = fill !== undefined && (!this.booked.has(fill.id) || this.onlyListed.delete(fill.id));
-          if (fill === undefined || !isNew) continue;
+        const fills = positions.booked(market);
+        for (const fill of fills.slice(done.get(market) ?? 0)) {
+          this.onlyListed.delete(fill.id);
           this.bookFill(market, fill);
-          missing -= 1;
         }
+        done.set(market, fills.length);
       }
     }
   }
@@ -369,12 +368,13 @@ export class AccountLedger {
   /** Why the loss of the day may not be what its sum says; undefined where it is. */
   findUnknownPnl(now: number): string | undefined {
     const { missing, strays } = this;
+    const countedSince = this.findCountedSince(now);
+    const lacking = this.findLeft().lacking.find(({ at }) => at >= countedSince);
+    if (lacking !== undefined) return `not every fill of ${lacking.id} has been read, so what it has lost is not known`;
     if (missing === undefined || strays === undefined) return missing?.why;
     // The venue has listed what was traded on the day.
     if (missing.since >= findDay(now)) return undefined;
-    const market = this.book
-      .markets()
-      .find((each) => this.mayHideLoss(each, this.findCountedSince(now), missing.until));
+    const market = this.book.markets().find((each) => this.mayHideLoss(each, countedSince, missing.until));
     return market === undefined
       ? undefined
       : `${missing.why}, and what ${market} realised today depends on it until \`runbook release\` begins a new count`;
@@ -425,14 +425,14 @@ export class AccountLedger {
     );
   }
 
-  private bookFill(market: string, fill: FillRecord): void {
+  /** Whether it changed what was booked: it is new, or corrects one. */
+  private bookFill(market: string, fill: FillRecord): boolean {
+    if (this.book.add(market, fill) === undefined) return false;
     this.left = undefined;
-    if (!this.booked.has(fill.id)) {
-      this.booked.add(fill.id);
-      const before = this.ofOrder.get(fill.order_id) ?? ZERO;
-      this.ofOrder.set(fill.order_id, before.plus(decimal(fill.size)));
-    }
-    this.book.add(market, fill);
+    const before = this.ofOrder.get(fill.order_id) ?? ZERO;
+    this.ofOrder.set(fill.order_id, before.plus(decimal(fill.size)).minus(decimal(this.booked.get(fill.id) ?? '0')));
+    this.booked.set(fill.id, fill.size);
+    return true;
   }
 
   /** When the venue did not list an order as open any more. What its run has seen of it since counts more. */
@@ -450,9 +450,11 @@ export class AccountLedger {
     const working: WorkingOrder[] = [];
     const filled = new Map<string, OwnFilled>();
     const unbooked = new Map<string, string>();
+    const lacking: Left['lacking'][number][] = [];
     for (const { orders, lastAt } of this.runs.values()) {
       for (const order of orders) {
         const { market, side, clientOrderId, orderId } = order;
+        const id = orderId ?? clientOrderId;
         // What was stated later covers everything before it, but not what an order fills that is still open.
         const isCovered = (this.stated.get(market) ?? 0) > lastAt;
         if (isCovered && order.working === undefined) continue;
@@ -460,7 +462,10 @@ export class AccountLedger {
         const goneAt = this.findGoneAt(clientOrderId, lastAt);
         const shown = goneAt === undefined || isCovered ? undefined : this.ended.get(clientOrderId);
         const beyond = isCovered ? ZERO : decimal(pickLarger(order.filled, shown ?? '0')).minus(booked);
-        if (beyond.gt(0)) unbooked.set(orderId ?? clientOrderId, market);
+        if (beyond.gt(0)) {
+          unbooked.set(id, market);
+          lacking.push({ id, at: Math.max(lastAt, goneAt ?? 0) });
+        }
         const rest = shown === undefined ? computeRest(order, booked) : '0';
         const known = filled.get(market) ?? { range: flatRange(), unread: [] };
         let range = beyond.gt(0) ? shiftRange(known.range, signSize(side, formatDecimal(beyond))) : known.range;
@@ -470,12 +475,13 @@ export class AccountLedger {
           working.push({ ...order.working, worstRemaining: order.closes ? '0' : rest });
         else if (endedAt !== undefined && !order.closes && (this.listedAt.get(market) ?? 0) < endedAt && rest !== '0') {
           range = spanRange(range, shiftRange(range, signSize(side, rest)));
-          unread = [...unread, orderId ?? clientOrderId];
+          unread = [...unread, id];
+          lacking.push({ id, at: endedAt });
         }
         filled.set(market, { range, unread });
       }
     }
-    return { working, filled, unbooked };
+    return { working, filled, unbooked, lacking };
   }
 }
 

@@ -24,12 +24,11 @@ import type { MarketRules, VenueCall } from '../../venue/port.ts';
 import type { AccountRecord, OrderRecord } from '../../venue/records.ts';
 import { AccountLedger } from './account-ledger.ts';
 import { DeadmanFacts } from './deadman.ts';
-import { SentNotional } from './notional.ts';
+import { findDay, SentNotional } from './notional.ts';
 import { OwnOrders } from './own-orders.ts';
 import { type BeyondPlan, findBeyondPlan } from './plan-bounds.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** How long a refusal is remembered, ms: the longest window that a throttle may have (venue/profile/settings.ts). */
 const REFUSALS_KEPT_MS = 30 * 86_400_000;
 
@@ -286,7 +285,7 @@ export class LimitFactsFold {
   private collectAccountFacts(facts: LimitFacts, call: VenueCall, rules: LimitRules, attempted: boolean): LimitFacts {
     const { ledger } = this.others();
     const { now } = facts;
-    const day = Math.floor(now / DAY_MS);
+    const day = findDay(now);
     const placed = findPlaced(call, attempted);
     const { counters } = facts;
     const { sums, gates } = ledger ?? { sums: this.alone, gates: [this] };
@@ -370,7 +369,7 @@ export class LimitFactsFold {
     const { market_id } = call.params as { readonly market_id?: string };
     const market = market_id ?? '';
     const last = this.lastPrices.get(market)?.price;
-    this.sent.addAttempt(call, { market: this.getFeedPrice(market, at), last });
+    this.sent.addAttempt(call, at, { market: this.getFeedPrice(market, at), last });
   }
 
   /** Takes out of the counts a write whose last attempt did not leave. */

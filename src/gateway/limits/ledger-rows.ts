@@ -67,7 +67,7 @@ export interface Baseline {
 /** What the venue's own lists showed of a market: its fills from a time on, without gaps, as far as no run has read them. */
 export interface ListedFills {
   readonly market: string;
-  /** Epoch ms when the list was asked for: it has every fill until then. */
+  /** Epoch ms until when it has every fill: it was asked for later, by as long as a fill may be late (profile: fills.window). */
   readonly readAt: number;
   readonly fills: readonly FillRecord[];
 }

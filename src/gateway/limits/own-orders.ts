@@ -11,12 +11,12 @@ import { computeShortfall } from '../../venue/order/fills.ts';
 import { isFilledUnseen } from '../../venue/order/guards.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { isInDoubt, isWorking } from '../../venue/order/states.ts';
-import type { SentNotional, SummedNotional } from './notional.ts';
+import { addUpDays, type NotionalByDay, type SentNotional, type SummedNotional } from './notional.ts';
 import { PlannedOrders } from './plan-bounds.ts';
 
 const ZERO = new Decimal(0);
 const DAY_MS = 86_400_000;
-const NOTHING: SummedNotional = { value: ZERO, atLeast: false };
+const NOTHING: NotionalByDay = [];
 
 /** Sums over orders, with the number of those that count for none and of those that may have brought more. */
 interface Total {
@@ -46,8 +46,8 @@ export class OwnOrders {
   private readonly unmeasured = new Set<TrackedOrder>();
   /** Those whose notional follows the last price of their market. */
   private readonly floating = new Set<TrackedOrder>();
-  private readonly measured = new Map<string, SummedNotional | undefined>();
-  /** By UTC day of the order's intent, counted from 1970; and of all days. */
+  private readonly measured = new Map<string, NotionalByDay>();
+  /** By UTC day, counted from 1970; and of all days. */
   private readonly totals = new Map<number, Total>();
   private total = NO_ORDERS;
   /** How many orders were looked at: the cost of the checks, for tests. */
@@ -89,14 +89,13 @@ export class OwnOrders {
   }
 
   /**
-   * Notional of the run's orders, without the one that is named; undefined when one of them cannot be measured. `day`: only of
-   * orders of that UTC day, counted from 1970.
+   * Notional of the run's orders, without the one that is named; undefined when one of them cannot be measured. `day`: only what was
+   * sent on that UTC day, counted from 1970.
    */
   sumNotional(except: string | undefined, day?: number): SummedNotional | undefined {
     this.remeasure();
-    const order = except === undefined ? undefined : this.tracker.get(except);
-    const counts = order !== undefined && this.measured.has(order.intent.clientOrderId) && isOn(order, day);
-    const left = counts ? this.measured.get(order.intent.clientOrderId) : NOTHING;
+    const counted = this.measured.get(except ?? '') ?? NOTHING;
+    const left = addUpDays(day === undefined ? counted : counted.filter(([of]) => of === day));
     const { value, unknown, atLeast } = day === undefined ? this.total : (this.totals.get(day) ?? NO_ORDERS);
     if (unknown > (left === undefined ? 1 : 0)) return undefined;
     return { value: value.minus(left?.value ?? ZERO), atLeast: atLeast > (left?.atLeast === true ? 1 : 0) };
@@ -157,24 +156,23 @@ export class OwnOrders {
   private measure(order: TrackedOrder): void {
     this.visits += 1;
     const { clientOrderId, market } = order.intent;
-    if (this.measured.has(clientOrderId)) this.count(order, this.measured.get(clientOrderId), -1);
+    this.count(this.measured.get(clientOrderId) ?? NOTHING, -1);
     const now = this.sent.measure(order, this.lastPrice(market));
     this.measured.set(clientOrderId, now);
-    this.count(order, now, 1);
+    this.count(now, 1);
     if (this.sent.followsLast(clientOrderId)) this.floating.add(order);
     else this.floating.delete(order);
   }
 
-  private count(order: TrackedOrder, notional: SummedNotional | undefined, by: 1 | -1): void {
-    const day = Math.floor(order.createdAt / DAY_MS);
-    this.totals.set(day, addTo(this.totals.get(day) ?? NO_ORDERS, notional, by));
-    this.total = addTo(this.total, notional, by);
+  private count(days: NotionalByDay, by: 1 | -1): void {
+    for (const [day, notional] of days) this.totals.set(day, addTo(this.totals.get(day) ?? NO_ORDERS, notional, by));
+    this.total = addTo(this.total, addUpDays(days), by);
   }
 
   private describeWorking(order: TrackedOrder, summed: boolean): WorkingOrder {
     this.visits += 1;
     const { intent, snapshot } = order;
-    const counted = summed ? this.sent.measure(order, this.lastPrice(intent.market)) : undefined;
+    const counted = summed ? addUpDays(this.sent.measure(order, this.lastPrice(intent.market))) : undefined;
     return {
       clientOrderId: intent.clientOrderId,
       orderId: snapshot.context.venueId,
@@ -203,10 +201,6 @@ function addTo({ value, orders, unknown, atLeast }: Total, notional: SummedNotio
     unknown: unknown + (notional === undefined ? by : 0),
     atLeast: atLeast + (notional?.atLeast === true ? by : 0),
   };
-}
-
-function isOn({ createdAt }: TrackedOrder, day: number | undefined): boolean {
-  return day === undefined || Math.floor(createdAt / DAY_MS) === day;
 }
 
 /** The net size that may be filled: what certainly is, and what may have filled unseen before its order ended. */

@@ -7,6 +7,7 @@ import { formatMicros } from '../../base/format.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { computeAveragePrice, sumFills, sumNetSize } from '../../venue/order/fills.ts';
+import { compareTraded } from '../../venue/position/position-book.ts';
 import type { FillRecord, Side } from '../../venue/records.ts';
 import { foldOrders } from './orders.ts';
 
@@ -63,7 +64,7 @@ export function makeFillsDocument(entries: Iterable<Entry>): FillsDocument {
 /** The fills of orders that are already folded. */
 export function summarizeFills(orders: readonly TrackedOrder[]): FillsDocument {
   const booked = orders.flatMap((order) => [...order.snapshot.context.fills.values()].map((fill) => ({ order, fill })));
-  booked.sort((a, b) => a.fill.timestamp - b.fill.timestamp);
+  booked.sort((a, b) => compareTraded(a.fill, b.fill));
   const fills = booked.map(({ fill }) => fill);
   const groups = groupBy(fills, ({ market_id, side }) => `${market_id} ${side}`);
   const byMarket = groupBy(fills, ({ market_id }) => market_id);

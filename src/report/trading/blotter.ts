@@ -1,5 +1,7 @@
 /** Folds what many runs traded: every fill and order, with its run. `audit blotter` lists them, `audit pnl` adds the fills up. */
 import type { Entry } from '../../journal/entry.ts';
+import { sortTraded } from '../../venue/position/position-book.ts';
+import { canonicalizeAccountKey, composeAccountKey } from '../../venue/profile/base-url.ts';
 import type { FillRow } from '../folds/fills.ts';
 import { makeFillRow } from '../folds/fills.ts';
 import { OrderFold, type OrderRow } from '../folds/orders.ts';
@@ -53,7 +55,8 @@ export class TradedRunFold {
   apply(entry: Entry): void {
     if (entry.type === 'run.started') {
       const { runbook, account, mode, settings } = entry.data;
-      const book = mode === 'live' ? `${String(settings['base_url'])} ${account}` : entry.run;
+      const key = composeAccountKey(String(settings['base_url']), account);
+      const book = mode === 'live' ? canonicalizeAccountKey(key) : entry.run;
       this.of = { run: entry.run, runbook, account, book };
     }
     this.lastAt = entry.at;
@@ -74,7 +77,7 @@ export class TradedRunFold {
     const markets = new Set(fills.map(({ market }) => market));
     return {
       ...of,
-      fills: sortFills(fills),
+      fills: sortTraded(fills),
       orders: this.orders.rows().map((row) => ({ ...of, ...row })),
       prices: new Map(
         [...markets].flatMap((market) => {
@@ -84,11 +87,6 @@ export class TradedRunFold {
       ),
     };
   }
-}
-
-/** In the order in which they traded; of the same instant, in the order given. */
-export function sortFills<F extends { readonly timestamp: number }>(fills: readonly F[]): readonly F[] {
-  return [...fills].sort((a, b) => a.timestamp - b.timestamp);
 }
 
 /** `audit blotter --json`. */
@@ -111,7 +109,7 @@ export function isWithin({ from, to }: Span, timestamp: number): boolean {
 
 /** The fills of a span, and the orders of the runs that traded in it; all orders where no span is given. */
 export function makeBlotter(runs: readonly TradedRun[], span: Span): BlotterDocument {
-  const fills = sortFills(runs.flatMap((run) => run.fills)).filter(({ timestamp }) => isWithin(span, timestamp));
+  const fills = sortTraded(runs.flatMap((run) => run.fills)).filter(({ timestamp }) => isWithin(span, timestamp));
   const traded = new Set(fills.map(({ run }) => run));
   const isWhole = span.from === undefined && span.to === undefined;
   return {

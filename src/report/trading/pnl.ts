@@ -4,7 +4,8 @@
  */
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { addTrade, computeUnrealized, FLAT, formatRounded, type Position } from '../../venue/position/position.ts';
-import { formatTimes, isWithin, type Span, sortFills, type TradedFill, type TradedRun } from './blotter.ts';
+import { sortTraded } from '../../venue/position/position-book.ts';
+import { formatTimes, isWithin, type Span, type TradedFill, type TradedRun } from './blotter.ts';
 
 export type PnlKey = 'run' | 'runbook' | 'market' | 'account' | 'day';
 
@@ -53,7 +54,7 @@ export function makePnl(runs: readonly TradedRun[], by: PnlKey, span: Span): Pnl
     return known;
   };
   const positions = new Map<string, { position: Position; last: TradedFill }>();
-  for (const fill of sortFills(runs.flatMap((run) => run.fills))) {
+  for (const fill of sortTraded(runs.flatMap((run) => run.fills))) {
     if (span.to !== undefined && fill.timestamp >= span.to * 1000) break;
     const id = JSON.stringify([fill.book, fill.market]);
     const before = positions.get(id)?.position ?? FLAT;

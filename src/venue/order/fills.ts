@@ -63,7 +63,13 @@ export interface Booking {
   readonly kind: 'added' | 'repeated' | 'corrected';
 }
 
-/** Adds a fill to fills whose sum is `filled`. Exposure must not be understated, so the larger of two sizes counts. */
+/** Whether a fill counts in place of one with its id: a correction does, but exposure must not be understated. */
+export function replacesFill(known: FillRecord | undefined, fill: FillRecord): boolean {
+  if (known === undefined || exceeds(fill.size, known.size)) return true;
+  return isSameDecimal(known.size, fill.size) && !isSameDecimal(known.price, fill.price);
+}
+
+/** Adds a fill to fills whose sum is `filled`. */
 export function bookFill(fills: ReadonlyMap<string, FillRecord>, filled: DecimalString, fill: FillRecord): Booking {
   const known = fills.get(fill.id);
   if (known === undefined) {
@@ -75,7 +81,7 @@ export function bookFill(fills: ReadonlyMap<string, FillRecord>, filled: Decimal
   }
   if (isSameDecimal(known.size, fill.size) && isSameDecimal(known.price, fill.price))
     return { fills, filled, kind: 'repeated' };
-  if (exceeds(known.size, fill.size)) return { fills, filled, kind: 'corrected' };
+  if (!replacesFill(known, fill)) return { fills, filled, kind: 'corrected' };
   const corrected = new Map(fills).set(fill.id, fill);
   return { fills: corrected, filled: sumFills(corrected.values()), kind: 'corrected' };
 }
