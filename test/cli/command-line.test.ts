@@ -122,6 +122,7 @@ describe('the command line', () => {
       ['status', '--all', 'x'],
       /unknown command 'status'; it is `runbook audit list` here/,
     ],
+    ['what a runbook does', ['flatten'], /`runbook new flatten --from flatten`.+`runbook run flatten\.yaml/],
     ['an unknown option', ['validate', '--strict', 'x.yaml'], /unknown option '--strict'/],
     ['a profile for a run that has one', ['resume', '--profile', 'p.yaml'], /unknown option '--profile'.+\n.+journal/],
     [
