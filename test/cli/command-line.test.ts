@@ -130,6 +130,11 @@ describe('the command line', () => {
       ['cancel', 'last', '--profile=p.yaml'],
       /unknown option '--profile'.+\n.+--state/,
     ],
+    [
+      'a profile for a check',
+      ['validate', 'x.yaml', '--profile', 'p.yaml'],
+      /unknown option '--profile'.+\n.+`runbook plan/,
+    ],
     ['a missing argument', ['validate'], /missing required argument 'files'\n\(`runbook validate --help` shows/],
     ['a word that is no command', ['bogus'], /unknown command 'bogus'\n\(`runbook help` lists the commands\)/],
     ['a word that is no command of a group', ['audit', 'bogus'], /'bogus'\n\(`runbook audit --help` lists/],
