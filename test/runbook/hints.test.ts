@@ -16,6 +16,7 @@ const FIELDS = {
   catch: '[{on: [timeout], then: continue}]',
   retry: '{on: [transport], max: 2}',
   cron: '"30 21 * * 1-5"',
+  zone: 'UTC',
   input: '{type: size, default: 0.1}',
   feed: '{type: price, max_age: 5s}',
   condition: 'entry.filled > 0',
@@ -35,7 +36,7 @@ limits:
   markets: ${f.markets}
 schedule:
   cron: ${f.cron}
-  tz: UTC
+  tz: ${f.zone}
 steps:
   - id: entry
     place:
@@ -95,6 +96,8 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
   ['until', '2026-02-30T08:00:00Z', '2026-02-30T08:00:00Z', 'no such day'],
   ['until', '16:55', '16:55', '2026-01-05T16:55Z'],
   ['until', '"9:05"', '"9:05"', '2026-01-05T09:05Z'],
+  ['zone', 'New York', 'New York', 'America/New_York'],
+  ['zone', 'Gotham', 'Gotham', 'such as Europe/London'],
   // Habits of other languages.
   ['condition', 'entry.filled = 0', '=', '=='],
   ['condition', 'entry.open and true', 'and', '&&'],
