@@ -33,6 +33,7 @@ export const FOREIGN_COMMANDS: Readonly<Record<string, string>> = {
   backtest: 'dry-run FILE --prices CSV',
   start: 'run FILE --profile FILE',
   stop: 'cancel RUN`, or for everything `runbook kill',
+  flatten: 'new flatten --from flatten`, then `runbook run flatten.yaml --profile FILE',
   status: 'audit list',
   list: 'audit list',
   ls: 'audit list',

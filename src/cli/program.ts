@@ -67,7 +67,19 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
   command.description(row.summary).summary(row.summary).addHelpText('after', `\nExample:\n  runbook ${row.example}`);
   for (const [name, each] of Object.entries(row.arguments)) command.addArgument(makeArgument(name, each));
   for (const [name, each] of Object.entries(row.options)) command.addOption(makeOption(name, each));
-  if (('run' in row.arguments || 'runs' in row.arguments) && !('profile' in row.options)) refuseProfile(command);
+  if (!('profile' in row.options)) {
+    // A run has the profile of its start; what runs without an account has none.
+    if ('run' in row.arguments || 'runs' in row.arguments)
+      refuseProfile(
+        command,
+        'a run has the profile with which it was started in its journal; --state DIR names the folder of its store',
+      );
+    else if (['validate', 'dry-run', 'test'].includes(row.name))
+      refuseProfile(
+        command,
+        '`runbook plan FILE --profile FILE` checks every request against a profile; `runbook paper` runs within its limits',
+      );
+  }
   command.action(async () => {
     const { json, quiet, color, state } = root.opts();
     const args = Object.keys(row.arguments).map((name, index) => [name, command.processedArgs[index]] as const);
@@ -79,14 +91,13 @@ function define(root: Command, row: CommandRow, called: (call: Call) => Promise<
   });
 }
 
-/** A command about runs takes no profile: each of them has its own in its journal. */
-function refuseProfile(command: Command): void {
+/** Says what to do instead of giving a profile to a command that takes none. */
+function refuseProfile(command: Command, instead: string): void {
   command.addOption(new Option('--profile [FILE]').hideHelp());
   command.on('option:profile', () =>
-    command.error(
-      "error: unknown option '--profile' of this command\n(a run has the profile with which it was started in its journal; --state DIR names the folder of its store)",
-      { code: 'commander.unknownOption' },
-    ),
+    command.error(`error: unknown option '--profile' of this command\n(${instead})`, {
+      code: 'commander.unknownOption',
+    }),
   );
 }
 

@@ -209,7 +209,10 @@ describe('the audit of two dry-runs', () => {
       }),
     ]);
     expect(orders[0].history[0]).toEqual({ at: expect.any(String), from: 'draft', to: 'submitting', event: 'SUBMIT' });
-    expect(here.run('audit', 'orders', small, '--history').out).toContain('draft → submitting: it was sent');
+    const shown = here.run('audit', 'orders', small, '--history').out;
+    expect(shown).toContain('draft → submitting: it was sent');
+    // Which run `last` was: after a dry-run it is that one.
+    expect(shown.trimEnd().split('\n').at(-1)).toMatch(new RegExp(`${small}, simulated$`));
     expect(json('audit', 'fills', small)).toEqual({ fills: [], totals: [], net: {} });
     expect(here.run('audit', 'fills', small).out).toBe(`nothing traded in run ${small}\n`);
     const budget = json('audit', 'budget', small);

@@ -122,12 +122,18 @@ describe('the command line', () => {
       ['status', '--all', 'x'],
       /unknown command 'status'; it is `runbook audit list` here/,
     ],
+    ['what a runbook does', ['flatten'], /`runbook new flatten --from flatten`.+`runbook run flatten\.yaml/],
     ['an unknown option', ['validate', '--strict', 'x.yaml'], /unknown option '--strict'/],
     ['a profile for a run that has one', ['resume', '--profile', 'p.yaml'], /unknown option '--profile'.+\n.+journal/],
     [
       'a profile for a run that is named',
       ['cancel', 'last', '--profile=p.yaml'],
       /unknown option '--profile'.+\n.+--state/,
+    ],
+    [
+      'a profile for a check',
+      ['validate', 'x.yaml', '--profile', 'p.yaml'],
+      /unknown option '--profile'.+\n.+`runbook plan/,
     ],
     ['a missing argument', ['validate'], /missing required argument 'files'\n\(`runbook validate --help` shows/],
     ['a word that is no command', ['bogus'], /unknown command 'bogus'\n\(`runbook help` lists the commands\)/],

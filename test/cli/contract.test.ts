@@ -239,6 +239,15 @@ describe('dry-run --json', () => {
     expect(answer(ended)).toEqual({ error: { kind: TEXT, message: expect.stringMatching(sentence) } });
   });
 
+  it('shows how a missing list is written', () => {
+    home.write(
+      'list.yaml',
+      'runbook: list\ndsl: 1\ninputs: {markets: {type: list<market>}, to: {type: price}}\nsteps:\n  - assert: inputs.markets.size() > 0 && inputs.to > 0\n',
+    );
+    const ended = home.run('dry-run', 'list.yaml');
+    expect([ended.exit, ended.err]).toEqual([2, expect.stringContaining(`--input 'markets=["…"]' --input to=…`)]);
+  });
+
   it('names the nearest exchange and the difference for a fixture that does not match', () => {
     expect(home.run('dry-run', 'rest.yaml', ...AT, '--record', 'rest.fixture.yaml').exit).toBe(0);
     expect(home.run('dry-run', 'rest.yaml', '--fixtures', 'rest.fixture.yaml', '--json').exit).toBe(0);

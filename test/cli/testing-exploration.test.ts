@@ -105,6 +105,18 @@ describe('--explore', () => {
     }
   });
 
+  it('lists no story where none is drawn: a long case has a hundred thousand', () => {
+    let read = 0;
+    const sent = new Proxy<never[]>([], {
+      get: (list, key) => {
+        read += 1;
+        return Reflect.get(list, key) as unknown;
+      },
+    });
+    expect(drawStories([{ id: '0', test: { seed: '1' } as unknown as TestCase, sent }], 0)).toEqual([]);
+    expect(read).toBe(0);
+  });
+
   it('writes each kind of story as it was run', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'runbook-story-'));
     try {

@@ -131,6 +131,19 @@ describe('what is missing', () => {
       { term: 'lost answer to', text: 'GET /account', tone: 'doubt', entry: run.requests.seq.at(-1) },
     ]);
   });
+
+  it('counts what it does not list, and calls no order working of which nothing is known', () => {
+    const unaccounted = {
+      ...run.unaccounted,
+      unclearOrders: ['o1'],
+      leftOpen: ['o1', 'o2'],
+      lost: Array.from({ length: 5 }, () => open),
+    };
+    const { because } = answer('missing', { ...run, unaccounted }, { verdict });
+    const list = (name: string) => because.filter(({ term }) => term === name).map(({ text }) => text);
+    expect(list('still working')).toEqual(['o2, as last seen']);
+    expect(list('lost answer to')).toEqual(['POST /orders', 'POST /orders', 'POST /orders', '2 more']);
+  });
 });
 
 describe('what was allowed', () => {

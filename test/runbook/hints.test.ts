@@ -16,6 +16,7 @@ const FIELDS = {
   catch: '[{on: [timeout], then: continue}]',
   retry: '{on: [transport], max: 2}',
   cron: '"30 21 * * 1-5"',
+  zone: 'UTC',
   input: '{type: size, default: 0.1}',
   feed: '{type: price, max_age: 5s}',
   condition: 'entry.filled > 0',
@@ -35,7 +36,7 @@ limits:
   markets: ${f.markets}
 schedule:
   cron: ${f.cron}
-  tz: UTC
+  tz: ${f.zone}
 steps:
   - id: entry
     place:
@@ -93,6 +94,10 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
   ['feed', '{type: price, max_age: 5}', '5', '5s'],
   ['until', '2026-01-05 08:00', '2026-01-05 08:00', '2026-01-05T08:00Z'],
   ['until', '2026-02-30T08:00:00Z', '2026-02-30T08:00:00Z', 'no such day'],
+  ['until', '16:55', '16:55', '2026-01-05T16:55Z'],
+  ['until', '"9:05"', '"9:05"', '2026-01-05T09:05Z'],
+  ['zone', 'New York', 'New York', 'America/New_York'],
+  ['zone', 'Gotham', 'Gotham', 'such as Europe/London'],
   // Habits of other languages.
   ['condition', 'entry.filled = 0', '=', '=='],
   ['condition', 'entry.open and true', 'and', '&&'],
@@ -111,6 +116,9 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
   ['size', '$size', '$', 'inputs.NAME'],
   ['size', '0.1 BTC', 'BTC', 'such as 0.1: the field'],
   ['price', '63.5k', 'k', 'in full'],
+  ['price', '64_000.5', '64_000.5', 'Write 64000.5,'],
+  ['size', '+25E-4', '+25E-4', 'Write 0.0025,'],
+  ['size', '0x10', '0x10', 'a plain decimal such as'],
   ['type', 'stop_loss', 'stop_loss', 'protect'],
   ['cron', '* * * * *', '*', 'quotes'],
   // Lookalike characters.
@@ -133,6 +141,14 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
 ];
 
 describe('a hint contains the correction', () => {
+  it('names the side first, where the prices of a stop are reversed for it', () => {
+    const protect = `  - protect:
+      {market: BTC-USD, side: long, stop_loss: {fraction: 1, trigger: tick(feeds.mid * 0.98), price: tick(feeds.mid * 0.96)}}
+`;
+    const found = findings(`${runbook({})}${protect}`).filter(({ code }) => code === 'stop-reversed');
+    expect(found).toMatchObject([{ hint: expect.stringMatching(/^First look at `side`.*short for a long/) as string }]);
+  });
+
   it('is absent when nothing is wrong', () => expect(findings(runbook({}))).toEqual([]));
 
   it.each(MISTAKES)('%s: %s', (field, written, found, correction) => {

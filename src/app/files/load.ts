@@ -14,7 +14,7 @@ import { makePrintable } from '../../base/printable.ts';
 import type { Json, JsonObject } from '../../journal/entry.ts';
 import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
-import type { CheckedRunbook } from '../../runbook/checked.ts';
+import type { CheckedRunbook, InputDeclaration } from '../../runbook/checked.ts';
 import { readDocument, readExactData } from '../../runbook/document/document.ts';
 import { writeRatio } from '../../runbook/expression/literals.ts';
 import { walkSteps } from '../../runbook/steps/walk.ts';
@@ -176,7 +176,7 @@ export function inputValues(
   const read = readInputs({ ...runbook, inputs: defaulted }, texts);
   if ('problems' in read) {
     const missing = defaulted.filter((input) => input.default === undefined && !Object.hasOwn(texts, input.name));
-    const hint = missing.length === 0 ? [] : [`give ${missing.map(({ name }) => `--input ${name}=…`).join(' ')}`];
+    const hint = missing.length === 0 ? [] : [`give ${missing.map((input) => showInput(input)).join(' ')}`];
     throw new UserError(
       [...read.problems.map((each) => makePrintable(each, 400)), ...hint].join('\n'),
       EXIT.usage,
@@ -184,6 +184,12 @@ export function inputValues(
     );
   }
   return read.values;
+}
+
+/** How the option is typed in a shell: a list or map is JSON. */
+function showInput({ name, type }: InputDeclaration): string {
+  if (type.kind === 'list') return `--input '${name}=["…"]'`;
+  return type.kind === 'map' ? `--input '${name}={"…": …}'` : `--input ${name}=…`;
 }
 
 /** Inputs from a journal or a fixture; a value that does not fit its declaration is dropped, so that it counts as missing. */

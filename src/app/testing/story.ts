@@ -77,11 +77,14 @@ const FILLS: readonly Variation[] = [
 
 /** At most `count` stories of the cases, by the seeds of these: one of each kind in turn. */
 export function drawStories(cases: readonly Explored[], count: number): readonly DrawnStory[] {
+  if (count === 0) return [];
   const kinds = new Map<string, { readonly drawn: DrawnStory; readonly rank: number }[]>();
   for (const { id, test, sent } of cases) {
     for (const { kind, story } of listStories(test, sent)) {
       const rank = drawChance(test.seed, `${id} ${describeStory(story)}`);
-      kinds.set(kind, [...(kinds.get(kind) ?? []), { drawn: { id, story }, rank }]);
+      const alike = kinds.get(kind) ?? [];
+      alike.push({ drawn: { id, story }, rank });
+      kinds.set(kind, alike);
     }
   }
   const queues = [...kinds.values()].map((stories) => stories.sort((a, b) => a.rank - b.rank));

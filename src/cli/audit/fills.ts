@@ -2,6 +2,7 @@
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { withRun } from '../../app/stores/review.ts';
 import { foldEntries } from '../../journal/reading.ts';
+import type { RunRow } from '../../journal/store.ts';
 import { type FillsDocument, summarizeFills } from '../../report/folds/fills.ts';
 import { OrderFold } from '../../report/folds/orders.ts';
 import { formatQuoteCurrency, formatText } from '../../report/format.ts';
@@ -15,13 +16,15 @@ export async function showFills({ run: name }: Given<'audit fills'>, review: Inv
   return withRun(review, name, async (store, run) => {
     const document = summarizeFills((await foldEntries(store, run.run, new OrderFold())).orders());
     terminal.answer(document, () =>
-      document.fills.length === 0 ? `nothing traded in run ${formatText(run.run)}` : formatFills(document, terminal),
+      document.fills.length === 0
+        ? `nothing traded in run ${formatText(run.run)}`
+        : formatFills(document, run, terminal),
     );
     return EXIT.done;
   });
 }
 
-function formatFills({ fills, totals, net }: FillsDocument, terminal: Output): string {
+function formatFills({ fills, totals, net }: FillsDocument, run: RunRow, terminal: Output): string {
   const rows = fills.map((fill): readonly Cell[] => [
     fill.at,
     formatText(fill.orderId),
@@ -50,18 +53,19 @@ function formatFills({ fills, totals, net }: FillsDocument, terminal: Output): s
       sums,
       terminal,
     ),
-    formatQuoteNote(['price', 'value', 'fee'], fills, terminal),
+    formatQuoteNote(['price', 'value', 'fee'], fills, run, terminal),
   ].join('\n\n');
 }
 
-/** The quote currencies of columns: the tables name markets only. */
+/** The quote currencies of columns, because the tables name markets only; and the run, because `last` may be a dry-run. */
 export function formatQuoteNote(
   columns: readonly string[],
   rows: readonly { readonly market: string }[],
+  { run, mode }: RunRow,
   terminal: Output,
 ): string {
   const quotes = [...new Set(rows.map(({ market }) => formatQuoteCurrency(market).trim()))];
   const named = `${columns.slice(0, -1).join(', ')} and ${columns.at(-1)}`;
   const unit = quotes.length === 1 && quotes[0] !== '' ? quotes[0] : "each market's quote currency";
-  return terminal.style('faint', `${named} in ${unit}`);
+  return terminal.style('faint', `${named} in ${unit}, of run ${formatText(run)}, ${mode}`);
 }

@@ -19,7 +19,7 @@ export async function showOrders({ run: name, history }: Given<'audit orders'>, 
     const orders = (await foldEntries(store, run.run, new OrderFold())).histories();
     terminal.answer({ orders }, () => {
       if (orders.length === 0) return `run ${formatText(run.run)} has no orders`;
-      const money = formatQuoteNote(['price', 'average'], orders, terminal);
+      const money = formatQuoteNote(['price', 'average'], orders, run, terminal);
       if (!history) return [formatOrders(orders, terminal), money].join('\n\n');
       const lives = orders.map((order) =>
         [formatOrders([order], terminal), ...formatTransitions(order, run.startedAt, terminal)].join('\n'),

@@ -58,7 +58,11 @@ export function answerMissing(
         }),
         alarmCount,
       ),
-      ...listFirst(leftOpen, 'still working', (order) => ({ text: `${formatText(order)}, as last seen` })),
+      ...listFirst(
+        leftOpen.filter((order) => !unclearOrders.includes(order)),
+        'still working',
+        (order) => ({ text: `${formatText(order)}, as last seen` }),
+      ),
     ],
   };
 }
@@ -71,7 +75,7 @@ function listFirst<T>(
   count = all.length,
 ): readonly Reason[] {
   const first = all.slice(0, MOST_LISTED).map((each) => ({ term, ...describe(each) }));
-  return count > first.length ? [...first, { term, text: `and ${count - first.length} more` }] : first;
+  return count > first.length ? [...first, { term, text: `${count - first.length} more` }] : first;
 }
 
 function summarizeMissing(

@@ -138,8 +138,20 @@ function checkZone(checking: Checking, at: Node | undefined): string | undefined
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at)) return undefined;
   // Offsets and abbreviations have no daylight-saving time; a zone of the database has a slash, or is UTC.
   if (loadLuxon().IANAZone.isValidZone(at.text) && (at.text.includes('/') || at.text === 'UTC')) return at.text;
-  checking.report(at, 'schedule-zone', `${JSON.stringify(at.text)} is not a zone of the IANA database`);
+  const meant = suggestZone(at.text);
+  checking.report(
+    at,
+    'schedule-zone',
+    `${JSON.stringify(at.text)} is not a zone of the IANA database`,
+    meant && `Did you mean ${meant}?`,
+  );
   return undefined;
+}
+
+/** The zone of a city that is written alone, `New York`. */
+function suggestZone(text: string): string | undefined {
+  const city = text.trim().toLowerCase().replaceAll(/\s+/g, '_');
+  return Intl.supportedValuesOf('timeZone').find((zone) => zone.toLowerCase().endsWith(`/${city}`));
 }
 
 function readInputValues(

@@ -101,7 +101,7 @@ export const MEANING_CODES = {
     cause:
       'A long position is closed by a short order, and its stop-loss lies below and its take-profit above; for a short position it is the other way round. The check uses the default values of the inputs.',
     example: 'protect: {side: short, stop_loss: {trigger: price * 1.02, …}, take_profit: {trigger: price * 0.98, …}}',
-    fix: 'Swap them, or correct the sign of the distance.',
+    fix: 'First look at `side`: it is that of the closing order, short for a long position. If it is right, swap the prices, or correct the sign of the distance.',
   }),
   'price-beyond-feed': warning({
     summary: 'a price on the wrong side of the feed that it is computed from',

@@ -333,7 +333,7 @@ class Conversion {
 
   private readPlainType(text: string, span: Span): ScalarNode['type'] {
     const { type, fault } = readPlainScalar(text, this.limits.nulls);
-    if (fault !== undefined) this.found.add(fault.code, span, fault.message);
+    if (fault !== undefined) this.found.add(fault.code, span, fault.message, fault.hint);
     return type;
   }
 

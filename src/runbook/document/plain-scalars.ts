@@ -2,7 +2,7 @@
  * Reads a YAML value without quotes as a text, number, boolean or null. Readers of YAML and JSON disagree about many values
  * that look like a number or a boolean; a value that only some of them read so is refused with a code of its own.
  */
-import { parseAuthoredDecimal } from '../../base/decimal.ts';
+import { Decimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import { shorten } from '../../base/printable.ts';
 import type { SyntaxCode } from '../codes/syntax.ts';
 
@@ -11,7 +11,7 @@ export type PlainType = 'text' | 'number' | 'boolean' | 'null';
 interface PlainScalar {
   readonly type: PlainType;
   /** Why this spelling is refused. */
-  readonly fault?: { readonly code: SyntaxCode; readonly message: string };
+  readonly fault?: { readonly code: SyntaxCode; readonly message: string; readonly hint?: string };
 }
 
 const NULL = /^(?:~|null|Null|NULL|)$/;
@@ -41,8 +41,20 @@ export function readPlainScalar(text: string, nulls: 'refused' | 'kept'): PlainS
           code: 'yaml-number-too-long',
           message: `the number ${shorten(text, 40)} has more than 36 digits, or 18 after the point`,
         }
-      : { code: 'yaml-number-form', message: `the number ${shorten(text, 40)} is not written as a plain decimal` },
+      : {
+          code: 'yaml-number-form',
+          message: `the number ${shorten(text, 40)} is not written as a plain decimal`,
+          ...suggestNumber(text),
+        },
   };
+}
+
+/** Underscores and an exponent have one meaning; `0x10` and `010` are not guessed. */
+function suggestNumber(text: string): { readonly hint?: string } {
+  const spelling = text.replaceAll('_', '').replace(/^\+/, '');
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d{1,2})?$/.test(spelling)) return {};
+  const plain = new Decimal(spelling).toFixed();
+  return parseAuthoredDecimal(plain) === undefined ? {} : { hint: `Write ${plain}, or quote it if it is a text.` };
 }
 
 /** Whether a key without quotes can be read as something other than a text. */

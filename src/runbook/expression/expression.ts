@@ -18,6 +18,7 @@ import {
   looksLikeDuration,
   looksLikeRatio,
   looksLikeTime,
+  looksLikeTimeOfDay,
   readDuration,
   readRatio,
   readScalar,
@@ -256,6 +257,10 @@ function readFieldLiteral(
   if (looksLikeTime(text) && (kind === 'time' || kind === 'any' || text.includes(':'))) {
     const reading = readTime(text);
     return 'value' in reading ? { value: reading.value, type: TIME } : reading;
+  }
+  if (looksLikeTimeOfDay(text) && kind === 'time') {
+    const reading = readTime(text);
+    return 'value' in reading ? undefined : reading;
   }
   // A number without a unit is a common mistake in a duration and has a message of its own.
   if (kind === 'duration' && /^-?\d+(\.\d+)?\s*[A-Za-z]*$/.test(text)) {

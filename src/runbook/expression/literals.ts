@@ -146,6 +146,8 @@ export function readTime(text: string): Reading<Time> {
 /** Suggests the spelling of a time without its offset, or says that it does not exist. */
 function suggestTime(text: string): string | undefined {
   if (TIME_LITERAL.test(text)) return 'There is no such day or hour.';
+  if (looksLikeTimeOfDay(text))
+    return `Write its day too: 2026-01-05T${text.replace(/^(\d):/, '0$1:')}Z for UTC, or with its offset.`;
   const [, day, hour = '00:00:00'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?$/.exec(text) ?? [];
   return day && `Write ${day}T${hour}Z for UTC, or with its offset: ${day}T${hour}+01:00.`;
 }
@@ -156,6 +158,11 @@ function withHint(hint: string | undefined): { readonly hint?: string } {
 
 export function looksLikeTime(text: string): boolean {
   return /^\d{4}-\d\d-\d\d(?:$|[T ])/.test(text);
+}
+
+/** `16:55`, which has no day. */
+export function looksLikeTimeOfDay(text: string): boolean {
+  return /^\d\d?:\d\d(?::\d\d)?$/.test(text);
 }
 
 const RATIO_LITERAL = /^(-?\d+(?:\.\d+)?)\s?(%|bps)$/;
