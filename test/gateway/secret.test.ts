@@ -279,6 +279,17 @@ describe('Redactor', () => {
     expect(later.redact(`${TOKEN}${TOKEN} x ${TOKEN}, short-1.`)).toBe('[redacted] x [redacted], [redacted].');
   });
 
+  it('forgets the oldest of many obtained under one name, which have expired: a run of months obtains thousands', () => {
+    const long = new Redactor([new Secret('auth.jwt', 'given-at-the-start')]);
+    const name = (at: number) => `jwt-number-${String(at).padStart(4, '0')}`;
+    long.add(new Secret('auth.refresh_token', TOKEN));
+    for (let at = 0; at < 40; at += 1) long.add(new Secret('auth.jwt', name(at)));
+    const hides = (text: string) => long.redact(text) === '[redacted]';
+    const hidden = Array.from({ length: 40 }, (_, at) => name(at)).filter(hides);
+    expect(hidden).toEqual(Array.from({ length: 16 }, (_, at) => name(at + 24)));
+    expect([hides('given-at-the-start'), hides(TOKEN)]).toEqual([true, true]);
+  });
+
   it('leaves other texts as they are', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), (text) => {
