@@ -237,6 +237,15 @@ describe('readAnswer, fields', () => {
     },
   );
 
+  it('refuses a size with a sign, which the side would turn around once more', () => {
+    expect(read('GET /fills', success([{ ...FILL, size: '-0.0002' }]))).toEqual({
+      kind: 'unreadable',
+      why: 'fill.size is below zero',
+    });
+    expect(order({ total_filled_size: '-1e-4' })).toMatchObject({ why: 'order.total_filled_size is below zero' });
+    expect(order({ initial_size: '-0.0' })).toMatchObject({ result: [{ initial_size: '0' }] });
+  });
+
   it('never invents a balance or a fee', () => {
     expect(read('GET /account', success([{ ...ACCOUNT, total_position_margin: null }]))).toEqual({
       kind: 'unreadable',
