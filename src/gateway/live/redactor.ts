@@ -3,6 +3,8 @@
  * JSON, in a URL, in base 64 at any offset. Parts of twelve characters are hidden too, so that a truncated text shows
  * nothing either (ARCHITECTURE.md, I19).
  */
+import { mapFields } from '../../base/json.ts';
+import type { Transport } from '../transport.ts';
 import type { Secret } from './secret.ts';
 
 const PART = 12;
@@ -61,6 +63,20 @@ export class Redactor {
     }
     return out + text.slice(copied);
   }
+}
+
+/** Redacts answers whole, so that a venue or a gateway that echoes a token, in a header too, cannot get it into the journal. */
+export function redactAnswers(inner: Transport, redactor: Redactor): Transport {
+  const hide = (text: string) => redactor.redact(text);
+  return {
+    connect: (withinMs) => inner.connect?.(withinMs),
+    async send(request, options) {
+      const reply = await inner.send(request, options);
+      return reply.kind === 'answer'
+        ? { ...reply, headers: mapFields(reply.headers, hide), body: hide(reply.body) }
+        : { ...reply, message: hide(reply.message) };
+    },
+  };
 }
 
 /** Selects the secret parts of a URL: scheme, host and user are ordinary words, and hiding them would hide harmless texts. */
