@@ -104,6 +104,12 @@ describe('a request that the profile declares', () => {
       { status: 200, success: false, failure: 'transport', headers: { 'x-ratelimit-remaining': '9' } },
     ],
     [
+      'a refusal',
+      answer(400, { success: false, error: { code: 5 }, result: null }),
+      { kind: 'unresolved', failure: 'transport', message: 'refused: {"code":5}' },
+      { status: 400, success: false, failure: 'transport', headers: { 'x-ratelimit-remaining': '9' } },
+    ],
+    [
       'no answer',
       { kind: 'failure', sent: true, message: 'timeout: response' },
       { kind: 'unresolved', failure: 'transport', message: 'timeout: response' },

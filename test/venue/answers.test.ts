@@ -135,6 +135,12 @@ describe('readAnswer, the recorded samples', () => {
     });
   });
 
+  it('shows an error that is no text as the JSON that came, its numbers digit for digit', () => {
+    const refused = (error: string) => read('POST /orders', `{"success":false,"error":${error},"result":null}`, 400);
+    expect(refused('{"code":1e2,"text":"no margin"}')).toMatchObject({ text: '{"code":1e2,"text":"no margin"}' });
+    expect(refused('9007199254740993')).toMatchObject({ text: '9007199254740993' });
+  });
+
   it('gives an outcome for every endpoint when the result is an empty list', () => {
     const kinds = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, read(name, success([])).kind]));
     expect(Object.keys(kinds).filter((name) => kinds[name] === 'confirmed')).toEqual([

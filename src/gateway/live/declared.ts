@@ -11,7 +11,7 @@ import { buildFeedRequestId } from '../../journal/entry.ts';
 import { isMarketId } from '../../venue/forms.ts';
 import type { FeedValue } from '../../venue/port.ts';
 import type { DeclaredPositions, DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
-import { readErrorText } from '../../venue/wire/errors.ts';
+import { readErrorText, writeError } from '../../venue/wire/errors.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
 import type { VenueClient } from '../client.ts';
 import type { DeclaredRequests, FeedSource, ReadNeed } from '../client-parts.ts';
@@ -96,7 +96,7 @@ function readDeclared(
   } | null;
   const wrapped = typeof envelope === 'object' && envelope !== null && typeof envelope.success === 'boolean';
   if (wrapped && envelope.success === false) {
-    const refusal = String(envelope.error);
+    const refusal = writeError(envelope.error);
     return { problem: `refused: ${refusal.slice(0, 200)}`, refusal };
   }
   if (answer.status >= 300) return { problem: `status ${answer.status}` };

@@ -18,7 +18,7 @@ import {
 import { isOrderId } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter, readTokenCounts } from '../tokens/headers.ts';
-import { type ErrorMeaning, readErrorText } from './errors.ts';
+import { type ErrorMeaning, readErrorText, writeError } from './errors.ts';
 import { asRecord, Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
 
@@ -120,8 +120,7 @@ function readEnvelope({ status, headers, body }: Answer): Envelope {
   if (record === undefined || typeof record['success'] !== 'boolean')
     return none(`status ${status} without the envelope of the venue`);
   const { success, error, result } = record;
-  const text = typeof error === 'string' ? error : error === undefined || error === null ? '' : JSON.stringify(error);
-  return { kind: 'envelope', success, error: text, result, why: 'refused' };
+  return { kind: 'envelope', success, error: writeError(error), result, why: 'refused' };
 }
 
 /** Reads a refusal with an envelope, or one whose status alone is enough. */
