@@ -463,6 +463,16 @@ describe('readAnswer, refusals', () => {
     ['a market rule that begins like the limit', 400, LAST, failure('funding rate limitation'), ''],
     ['a margin rule with a throttled word', 400, LAST, failure('UNTHROTTLED_ONLY'), ''],
     ['a 400 with exhausted headers', 400, EXHAUSTED, failure('no'), 'limited'],
+    ['an engine that gave up on the last token', 400, EXHAUSTED, failure('ENGINE_TIMEOUT'), 'doubtful'],
+    [
+      'a gateway that asks for a pause',
+      200,
+      { ...JSON_TYPE, 'retry-after': '5' },
+      failure('UPSTREAM_BUSY'),
+      'doubtful',
+    ],
+    ['a decision about the last token', 400, EXHAUSTED, failure('INSUFFICIENT_MARGIN'), 'definite'],
+    ['the limit, which asks for another try', 400, EXHAUSTED, failure('rate limit: try again'), 'limited'],
     ['a refusal with tokens left', 400, { ...EXHAUSTED, 'x-ratelimit-remaining': '5' }, failure('no'), ''],
     ['a refusal that used the last token', 400, { ...JSON_TYPE, 'x-ratelimit-remaining': '0' }, failure('no'), ''],
     ['too many open orders', 400, JSON_TYPE, failure('OPEN_ORDERS_LIMIT_EXCEEDED'), ''],
@@ -541,7 +551,11 @@ describe('readAnswer, refusals', () => {
 
   it('reads another status as an exhausted limit where the profile lists it', () => {
     const settings = { ...SIMULATED_PROFILE, rateLimit: { ...SIMULATED_PROFILE.rateLimit, statuses: [418] } };
-    expect(flags(read('GET /orders', failure('x'), 418, JSON_TYPE, settings))).toBe('limited');
+    const refused = (text: string) => flags(read('POST /orders', failure(text), 418, JSON_TYPE, settings));
+    expect(refused('x')).toBe('limited');
+    expect(refused('too many requests, try again')).toBe('limited');
+    // Other refusals may have that status as well.
+    expect([refused('INSUFFICIENT_MARGIN'), refused('ENGINE_TIMEOUT')]).toEqual(['definite', 'doubtful']);
   });
 
   it('keeps the whole text, whatever it holds', () => {

@@ -134,9 +134,14 @@ function readRefusal(
   if (!enveloped && !limitedStatus && status !== 401) return undefined;
   const meaning = readErrorText(enveloped ? envelope.error : '', status, settings.refusals);
   const serverError = status >= 500;
+  // Words that decide, or say that a part of the venue failed, count before a status that other refusals may have, and before headers
+  // that the last token has for any answer: an order taken for one that the limit kept back is sent again.
+  const isOpen = !meaning.definite && !meaning.doubtful;
   const limited =
     !serverError &&
-    (limitedStatus || (enveloped && (isExhausted(headers) || (meaning.limited && showsLimit(headers)))));
+    ((limitedStatus && status === 429) ||
+      (enveloped &&
+        (meaning.limited ? limitedStatus || showsLimit(headers) : isOpen && (limitedStatus || isExhausted(headers)))));
   const retryAfterMs = readRetryAfter(headers);
   return {
     kind: 'refused',
