@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 /** Gives the port on which the server listens then; 0 takes a free one. Rejects where the port cannot be used. */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    // Never removed: a connection that cannot be accepted must not end the process.
+    server.on('error', reject);
     server.listen(port, host, resolve);
   });
   return (server.address() as AddressInfo).port;

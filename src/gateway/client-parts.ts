@@ -69,7 +69,8 @@ export interface ClientParts {
 type DeclaredVerdict =
   | { readonly kind: 'confirmed'; readonly result: unknown }
   | { readonly kind: 'refused'; readonly limited: true }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  /** `unauthorized`: the session was refused, and is renewed for what is read next. */
+  | { readonly kind: 'unreadable'; readonly why: string; readonly unauthorized: boolean };
 
 export type DeclaredRequests = (
   name: string,

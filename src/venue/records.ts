@@ -63,7 +63,8 @@ interface TierStatus {
 /** How a field is read; `missing` is the value of an absent, null or empty one. Without `missing` the field is required. */
 export type FieldRule =
   | { readonly as: 'text'; readonly missing?: string; readonly known?: readonly string[] }
-  | { readonly as: 'decimal'; readonly missing?: DecimalString }
+  /** `unsigned`: one below zero is refused. */
+  | { readonly as: 'decimal'; readonly missing?: DecimalString; readonly unsigned?: true }
   | { readonly as: 'integer'; readonly missing?: number }
   | { readonly as: 'boolean'; readonly missing?: boolean }
   | { readonly as: 'order_id' | 'fill_id' | 'side' | 'decimals' | 'tier' }
@@ -73,6 +74,8 @@ export type FieldRule =
   | { readonly as: 'optional market' };
 
 const decimal = { as: 'decimal' } as const;
+/** The side is a field of its own: a venue that signs sizes as well would turn the position around. */
+const unsigned = { as: 'decimal', unsigned: true } as const;
 /** Counts and ids that no decision depends on. */
 const incidental = { as: 'integer', missing: 0 } as const;
 const status = (missing?: string) =>
@@ -113,8 +116,8 @@ export const RECORD_FIELDS = {
     price: { as: 'decimal', missing: '0' },
     /** Remaining size, base currency. */
     size: decimal,
-    initial_size: decimal,
-    total_filled_size: decimal,
+    initial_size: unsigned,
+    total_filled_size: unsigned,
     status: status(),
     reason: { as: 'text', missing: '' },
     profile_id: incidental,
@@ -159,8 +162,8 @@ export const RECORD_FIELDS = {
     market_id: { as: 'market' },
     profile_id: incidental,
     side: { as: 'side' },
-    price: decimal,
-    size: decimal,
+    price: unsigned,
+    size: unsigned,
     /** Quote currency; negative is a rebate. */
     fee: decimal,
     is_maker: { as: 'boolean', missing: false },

@@ -163,6 +163,15 @@ describe.each(EXAMPLES)('the chart of %s', (file) => {
 });
 
 describe('mermaidChart', () => {
+  it('gives the box of a stop another id than a step of its name', () => {
+    const text = renderMermaidChart(
+      written('- id: a\n  read_account: {}\n  catch: [{on: any, then: stop}]\n- id: a_ends\n  wait: 1s'),
+    );
+    expect(text).toContain('running_a_ends : a_ends#58; wait 1s');
+    expect(text).toContain('running_a_ends_2 : stops the run');
+    expect(text).toMatch(/running_a --> running_a_ends_2 : any error/);
+  });
+
   it('is this for bracket-entry', async () => {
     await expect(renderMermaidChart(example('bracket-entry.yaml'))).toMatchFileSnapshot(
       '../golden/charts/bracket-entry.mmd',

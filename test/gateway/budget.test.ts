@@ -388,6 +388,29 @@ describe('a shared ledger', () => {
     expect(log).toEqual(['first', 'second']);
   });
 
+  it('that stored what it seemed to fail at counts a request once', async () => {
+    const { clock, budget, ask, ticket, state, ledgers } = failing();
+    ask('cancel', 'protect', 1);
+    await clock.quiesce();
+    const change = ledgers.change.bind(ledgers);
+    let failures = 1;
+    ledgers.change = async (key, work) => {
+      const result = await change(key, work);
+      if (failures-- > 0) throw new StoreError('unavailable', 'the answer to the commit was lost');
+      return result;
+    };
+    state.fails = false;
+    budget.standDown('nothing');
+    await clock.advanceTo(START + 1_000);
+    budget.standDown('nothing');
+    await clock.advanceTo(START + 2_000);
+    ticket('cancel').answered({}, { limited: false });
+    await clock.quiesce();
+    expect(budget.report().used).toBe(1);
+    await clock.advanceTo(START + 70_000);
+    expect(budget.report().used).toBe(0);
+  });
+
   it('keeps the tokens that a dead process held: they count as used until its requests can no longer arrive', async () => {
     const clock = new VirtualClock(START);
     const { ledgers: rows } = openSharedMemory(() => clock.monotonic());

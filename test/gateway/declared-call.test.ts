@@ -33,12 +33,13 @@ interface Asked {
   readonly ready?: boolean;
   readonly tokens?: number;
   readonly profile?: typeof PROFILE;
+  readonly renew?: () => Promise<boolean>;
 }
 
 function connect(
   clock: VirtualClock,
   send: () => Promise<WireReply>,
-  { ready = true, tokens, profile = PROFILE }: Asked = {},
+  { ready = true, tokens, profile = PROFILE, renew = async () => true }: Asked = {},
 ) {
   const entries: (readonly [string, unknown])[] = [];
   const client = new VenueClient({
@@ -55,7 +56,7 @@ function connect(
     feeds: { read: async () => undefined },
     markets: {},
     epoch: 1,
-    session: { ready: async () => ready, renew: async () => true },
+    session: { ready: async () => ready, renew },
     requests: buildDeclaredRequests(profile),
   });
   return { client, entries };
@@ -103,6 +104,12 @@ describe('a request that the profile declares', () => {
       { status: 200, success: false, failure: 'transport', headers: { 'x-ratelimit-remaining': '9' } },
     ],
     [
+      'a refusal',
+      answer(400, { success: false, error: { code: 5 }, result: null }),
+      { kind: 'unresolved', failure: 'transport', message: 'refused: {"code":5}' },
+      { status: 400, success: false, failure: 'transport', headers: { 'x-ratelimit-remaining': '9' } },
+    ],
+    [
       'no answer',
       { kind: 'failure', sent: true, message: 'timeout: response' },
       { kind: 'unresolved', failure: 'transport', message: 'timeout: response' },
@@ -131,6 +138,25 @@ describe('a request that the profile declares', () => {
     for (const id of ['r#1', 'r#2']) await clock.runUntil(client.request('markets', { market_id: 'BTC-USD' }, id, 'r'));
     expect(sentAt).toEqual([0, 9_000]);
   });
+
+  it.each<[string, WireReply, number]>([
+    ['401', answer(401, {}), 1],
+    ['401 that is no JSON', { kind: 'answer', status: 401, headers: {}, body: '<html>' }, 1],
+    ['its words', answer(200, { success: false, error: 'JWT_EXPIRED', result: null }), 1],
+    ['no words of a session', answer(400, { success: false, error: 'MARKET_NOT_FOUND', result: null }), 0],
+    ['a server that failed', answer(503, { success: false, error: 'invalid token', result: null }), 0],
+  ])(
+    'has a session that is refused by %s renewed: a run that waits for a price makes no other request',
+    async (_, reply, renewals) => {
+      let renewed = 0;
+      const renew = async () => {
+        renewed += 1;
+        return true;
+      };
+      const { outcome, types } = await request(reply, { renew });
+      expect([outcome.kind, types, renewed]).toEqual(['unresolved', SENT, renewals]);
+    },
+  );
 
   it('is not sent where the profile does not declare it', async () => {
     const { outcome, types, settled } = await request(answer(200, {}), { name: 'other' });

@@ -488,6 +488,13 @@ describe('LiveTransport, no answer', () => {
     expect(await transport.send(PLACE, OPTIONS)).toEqual(failure(true, expect.stringMatching(/^HPE_/)));
   });
 
+  it('takes a 101 as an answer without a body, behind which no other follows', async () => {
+    const transport = await serveRaw((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'),
+    );
+    expect(await transport.send(PLACE, OPTIONS)).toMatchObject({ kind: 'answer', status: 101, body: '' });
+  });
+
   it('gives up on a venue that does not answer', async () => {
     const transport = await serveRaw(() => {});
     expect(await transport.send(PLACE, { timeoutMs: 500 })).toEqual(

@@ -15,11 +15,12 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Redactor } from '../../src/gateway/live/redactor.ts';
+import { Redactor, redactAnswers } from '../../src/gateway/live/redactor.ts';
 import { listSecretVariables, loadSecrets, loadStoreUrl, Secret } from '../../src/gateway/live/secret.ts';
 import { readSecretFile, replaceSecretFile } from '../../src/gateway/live/secret-file.ts';
 import { chooseTokenStore } from '../../src/gateway/live/token-store.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'runbook-secret-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -279,6 +280,17 @@ describe('Redactor', () => {
     expect(later.redact(`${TOKEN}${TOKEN} x ${TOKEN}, short-1.`)).toBe('[redacted] x [redacted], [redacted].');
   });
 
+  it('forgets the oldest of many obtained under one name, which have expired: a run of months obtains thousands', () => {
+    const long = new Redactor([new Secret('auth.jwt', 'given-at-the-start')]);
+    const name = (at: number) => `jwt-number-${String(at).padStart(4, '0')}`;
+    long.add(new Secret('auth.refresh_token', TOKEN));
+    for (let at = 0; at < 40; at += 1) long.add(new Secret('auth.jwt', name(at)));
+    const hides = (text: string) => long.redact(text) === '[redacted]';
+    const hidden = Array.from({ length: 40 }, (_, at) => name(at)).filter(hides);
+    expect(hidden).toEqual(Array.from({ length: 16 }, (_, at) => name(at + 24)));
+    expect([hides('given-at-the-start'), hides(TOKEN)]).toEqual([true, true]);
+  });
+
   it('leaves other texts as they are', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), (text) => {
@@ -286,6 +298,17 @@ describe('Redactor', () => {
         expect(redactor.redact(text)).toBe(text);
       }),
     );
+  });
+
+  it('takes a secret that an answer echoes out of its body and its headers', async () => {
+    const echo = { kind: 'answer', status: 200, headers: { 'x-ratelimit-key': `t:${TOKEN}` }, body: TOKEN } as const;
+    const transport = redactAnswers({ send: async () => echo }, redactor);
+    const list = toWireRequest('GET /account', {}, SIMULATED_PROFILE);
+    expect(await transport.send(list, { timeoutMs: 1 })).toEqual({
+      ...echo,
+      headers: { 'x-ratelimit-key': 't:[redacted]' },
+      body: '[redacted]',
+    });
   });
 
   it('hides the secret parts of a URL, not scheme, host, user and database', () => {

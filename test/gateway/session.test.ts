@@ -557,6 +557,12 @@ describe('VenueSession, a renewal', () => {
     expect(bench([]).session.expiresAt).toBeUndefined();
   });
 
+  it('takes the profile’s where the new JWT would have expired by our clock: no request renews it again', async () => {
+    const { session, run, sent } = bench([granted([jwt('b', { exp: START - MINUTE })])], { refreshToken: 'r-1' });
+    expect([await run(session.ready()), await run(session.ready())]).toEqual([true, true]);
+    expect([sent.length, session.expiresAt]).toEqual([1, START + 100 + 48 * HOUR]);
+  });
+
   it('begins the life of a JWT from a clock ahead of ours now', async () => {
     const given = { jwt: hourLong('a', START + 10 * MINUTE), refreshToken: 'r-1' };
     const { session, run, clock, sent } = bench([granted([hourLong('b')])], given);

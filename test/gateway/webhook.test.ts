@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/gateway/live/secret.ts';
@@ -117,6 +117,18 @@ it.each([200, 503])('reads no body behind the status %d: one without an end is c
   await isClosed;
   server.close();
   expect([answered, written < 500]).toEqual([status === 200 ? undefined : 'HTTP_503', true]);
+});
+
+it('fails when a server answers 101, behind which nothing follows', async () => {
+  const server = createTcp((socket) =>
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n'),
+    ),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => new Promise((resolve) => server.close(() => resolve())));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  expect(await askHeartbeat(new Secret('heartbeat.url', url))).toBe('HTTP_101');
 });
 
 it('fails when no server listens, and names no address', async () => {

@@ -135,6 +135,12 @@ describe('readAnswer, the recorded samples', () => {
     });
   });
 
+  it('shows an error that is no text as the JSON that came, its numbers digit for digit', () => {
+    const refused = (error: string) => read('POST /orders', `{"success":false,"error":${error},"result":null}`, 400);
+    expect(refused('{"code":1e2,"text":"no margin"}')).toMatchObject({ text: '{"code":1e2,"text":"no margin"}' });
+    expect(refused('9007199254740993')).toMatchObject({ text: '9007199254740993' });
+  });
+
   it('gives an outcome for every endpoint when the result is an empty list', () => {
     const kinds = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, read(name, success([])).kind]));
     expect(Object.keys(kinds).filter((name) => kinds[name] === 'confirmed')).toEqual([
@@ -236,6 +242,15 @@ describe('readAnswer, fields', () => {
       expect(order({ [field]: undefined })).toEqual({ kind: 'unreadable', why: `order.${field} is missing` });
     },
   );
+
+  it('refuses a size with a sign, which the side would turn around once more', () => {
+    expect(read('GET /fills', success([{ ...FILL, size: '-0.0002' }]))).toEqual({
+      kind: 'unreadable',
+      why: 'fill.size is below zero',
+    });
+    expect(order({ total_filled_size: '-1e-4' })).toMatchObject({ why: 'order.total_filled_size is below zero' });
+    expect(order({ initial_size: '-0.0' })).toMatchObject({ result: [{ initial_size: '0' }] });
+  });
 
   it('never invents a balance or a fee', () => {
     expect(read('GET /account', success([{ ...ACCOUNT, total_position_margin: null }]))).toEqual({
@@ -448,6 +463,16 @@ describe('readAnswer, refusals', () => {
     ['a market rule that begins like the limit', 400, LAST, failure('funding rate limitation'), ''],
     ['a margin rule with a throttled word', 400, LAST, failure('UNTHROTTLED_ONLY'), ''],
     ['a 400 with exhausted headers', 400, EXHAUSTED, failure('no'), 'limited'],
+    ['an engine that gave up on the last token', 400, EXHAUSTED, failure('ENGINE_TIMEOUT'), 'doubtful'],
+    [
+      'a gateway that asks for a pause',
+      200,
+      { ...JSON_TYPE, 'retry-after': '5' },
+      failure('UPSTREAM_BUSY'),
+      'doubtful',
+    ],
+    ['a decision about the last token', 400, EXHAUSTED, failure('INSUFFICIENT_MARGIN'), 'definite'],
+    ['the limit, which asks for another try', 400, EXHAUSTED, failure('rate limit: try again'), 'limited'],
     ['a refusal with tokens left', 400, { ...EXHAUSTED, 'x-ratelimit-remaining': '5' }, failure('no'), ''],
     ['a refusal that used the last token', 400, { ...JSON_TYPE, 'x-ratelimit-remaining': '0' }, failure('no'), ''],
     ['too many open orders', 400, JSON_TYPE, failure('OPEN_ORDERS_LIMIT_EXCEEDED'), ''],
@@ -526,7 +551,11 @@ describe('readAnswer, refusals', () => {
 
   it('reads another status as an exhausted limit where the profile lists it', () => {
     const settings = { ...SIMULATED_PROFILE, rateLimit: { ...SIMULATED_PROFILE.rateLimit, statuses: [418] } };
-    expect(flags(read('GET /orders', failure('x'), 418, JSON_TYPE, settings))).toBe('limited');
+    const refused = (text: string) => flags(read('POST /orders', failure(text), 418, JSON_TYPE, settings));
+    expect(refused('x')).toBe('limited');
+    expect(refused('too many requests, try again')).toBe('limited');
+    // Other refusals may have that status as well.
+    expect([refused('INSUFFICIENT_MARGIN'), refused('ENGINE_TIMEOUT')]).toEqual(['definite', 'doubtful']);
   });
 
   it('keeps the whole text, whatever it holds', () => {

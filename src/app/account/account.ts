@@ -7,7 +7,7 @@ import { SystemClock } from '../../base/clock.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { ClockAgreement } from '../../engine/schedule/clock-agreement.ts';
 import { CancelAllBarrier } from '../../gateway/cancel-all-barrier.ts';
-import { Redactor } from '../../gateway/live/redactor.ts';
+import { Redactor, redactAnswers } from '../../gateway/live/redactor.ts';
 import { listSecretVariables, loadSecrets, type ProfileSecrets } from '../../gateway/live/secret.ts';
 import { VenueSession } from '../../gateway/live/session.ts';
 import { chooseTokenStore } from '../../gateway/live/token-store.ts';
@@ -246,19 +246,6 @@ function noteDates(inner: Transport, clock: Pick<SystemClock, 'monotonic'>, cloc
 const VENUE_CLOCK = 'the venue';
 /** Of the `Date` header. */
 const DATE_GRAIN_MS = 1_000;
-
-/** Redacts answers, so that a venue that echoes a token cannot get it into the journal. */
-function redactAnswers(inner: Transport, redactor: Redactor): Transport {
-  return {
-    connect: (withinMs) => inner.connect?.(withinMs),
-    async send(request, options) {
-      const reply = await inner.send(request, options);
-      return reply.kind === 'answer'
-        ? { ...reply, body: redactor.redact(reply.body) }
-        : { ...reply, message: redactor.redact(reply.message) };
-    },
-  };
-}
 
 /** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is read. */
 function readVariables(profile: Profile, environment: Environment): Readonly<Record<string, string | undefined>> {

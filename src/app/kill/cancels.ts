@@ -7,14 +7,13 @@ import { formatCount, formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { KILL_SWEEP, sweep } from '../../engine/sweep.ts';
 import { describeRow } from '../../gateway/listed-rows.ts';
-import type { KillOrder, Shared } from '../../journal/shared/shared.ts';
+import type { Shared } from '../../journal/shared/shared.ts';
 import { getEndpoint } from '../../venue/catalogue.ts';
 import type { Profile } from '../../venue/profile/profile.ts';
 import { type Account, openAccount } from '../account/account.ts';
 import { type RequestingAccount, sendOnce } from '../account/one-request.ts';
 import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
-import { openUserGuard } from '../stores/location.ts';
 import { toSystemError } from '../system-errors.ts';
 
 /** Reference to the handbook, for the messages. */
@@ -27,11 +26,10 @@ const SILENCE_REPORT_MS = 10_000;
 export const ENGAGED_WITHIN_MS = 500;
 
 /**
- * Where the account of a kill keeps its leases and tokens. For a kill order that its store could not be given, the state folder's own
- * store: the guard of the user's accounts alone has the order, stops runs on this machine, and is lifted by the release; `nothing`
- * while the store does not answer.
+ * Where the account of a kill keeps its leases and tokens: where its store could not be given the order, in the state folder's own; in
+ * `nothing` while the store does not answer.
  */
-export type KeptBy = 'its store' | 'nothing' | KillOrder;
+export type KeptBy = 'its store' | 'the state folder' | 'nothing';
 
 /**
  * Opens an account for a kill, and closes it behind `work`; an account that cannot be opened must not look like "nothing to do". If
@@ -47,7 +45,7 @@ export async function withKilled<T>(
   // A cancel needs no webhook: one that cannot be used must not keep it back.
   const alone = { ...withoutStore, notify: {}, anchors: { ...profile.anchors, copies: {} } };
   const ways = [
-    ...(kept === 'nothing' ? [] : [() => openKept(profile, withoutStore, kept, context)]),
+    ...(kept === 'nothing' ? [] : [() => openAccount(kept === 'its store' ? profile : withoutStore, context)]),
     () => openAccount(alone, context, 'nothing'),
   ];
   let refused: UserError | undefined;
@@ -66,21 +64,6 @@ export async function withKilled<T>(
     EXIT.halted,
     'not_cancelled',
   );
-}
-
-function openKept(
-  profile: Profile,
-  withoutStore: Profile,
-  kept: 'its store' | KillOrder,
-  context: AppContext,
-): Promise<Account> {
-  return kept === 'its store' ? openAccount(profile, context) : openStandIn(withoutStore, kept, context);
-}
-
-async function openStandIn(profile: Profile, order: KillOrder, context: AppContext): Promise<Account> {
-  const guard = await openUserGuard(context.environment);
-  await guard.killSwitch.engage(order).finally(() => guard.close());
-  return openAccount(profile, context);
 }
 
 /** Returns how many orders could still fill when nothing changed any more. `onLeft`: gets how many there are, as they are read. */

@@ -18,7 +18,14 @@ import type { AppContext } from '../context.ts';
 import { EXIT, UserError } from '../errors.ts';
 import { readRecordedProfile } from '../run/first-entry.ts';
 import { findKnownStores } from '../stores/known-stores.ts';
-import { accessStore, chooseStorePlace, describePlace, type StoreAccess, type StorePlace } from '../stores/location.ts';
+import {
+  accessStore,
+  chooseStorePlace,
+  describePlace,
+  openUserGuard,
+  type StoreAccess,
+  type StorePlace,
+} from '../stores/location.ts';
 import { deliverKills, noteDelivered, noteKill } from '../stores/pending-kills.ts';
 import { findUnfinishedRuns } from '../stores/unfinished-runs.ts';
 import { toSystemError } from '../system-errors.ts';
@@ -94,9 +101,12 @@ async function killAccount(
   } catch (error) {
     voice.complain(`the kill switch is NOT engaged: ${makePrintable(describeFailure(error), 400)}`);
   }
-  const engaging = engageEverywhere(place === undefined ? [] : [place], given, context).then((engaged) => {
+  const engaging = engageEverywhere(place === undefined ? [] : [place], given, context).then(async (engaged) => {
     const [store] = nameStores(engaged).stores;
-    if (store === undefined) return engaged;
+    if (store === undefined) {
+      await engageHere(given, context);
+      return engaged;
+    }
     progress.engaged = true;
     voice.note(
       `the kill switch is engaged for ${describeAccount(profile)} in ${makePrintable(store, 300)}, and for this user on this machine; no run under this name there sends new orders`,
@@ -111,7 +121,7 @@ async function killAccount(
       });
       return { left, others: await findUnreached(account, context) };
     });
-  const first = cancel(known === undefined ? 'nothing' : known.in.length > 0 ? 'its store' : order);
+  const first = cancel(known === undefined ? 'nothing' : known.in.length > 0 ? 'its store' : 'the state folder');
   await waitBriefly(first.catch(() => {}));
   const engaged = await engaging;
   await chainKill(engaged.in, { ...order, action: 'engage' }, given, context);
@@ -120,6 +130,21 @@ async function killAccount(
   const { left, others } = await cancelled.finally(() => anchorKill(order.scope, [profile], engaged, context));
   const { stores, missing } = nameStores(engaged);
   return { stores, missing: [...missing, ...others], left, accounts: [describeAccount(profile)], failure: undefined };
+}
+
+/**
+ * Engages the switch of this user on this machine, for a kill that its store could not be given, however late it said so: it stops the
+ * runs here whatever their stores are, and is lifted by the release.
+ */
+async function engageHere({ order }: GivenKill, { environment, voice }: AppContext): Promise<void> {
+  try {
+    const guard = await openUserGuard(environment);
+    await guard.killSwitch.engage(order).finally(() => guard.close());
+  } catch (error) {
+    voice.complain(
+      `the kill switch is NOT engaged for this user on this machine: ${makePrintable(describeFailure(error), 300)}`,
+    );
+  }
 }
 
 /** What it resolves to; undefined where that takes longer. */

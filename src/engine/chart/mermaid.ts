@@ -68,9 +68,10 @@ class Rendering {
       this.stopPhase = to.key;
       // A `stop` step needs no box.
       if (label === undefined) return;
-      const box = `${from}_ends`;
-      if (!this.taken.has(box)) this.line(depth, `${box} : stops the run`);
-      this.taken.add(box);
+      const count = this.ids.size;
+      // A step may have the name that the box would have.
+      const box = this.id([from, 'ends']);
+      if (this.ids.size > count) this.line(depth, `${box} : stops the run`);
       this.line(depth, `${from} --> ${box} : ${escapeLabel(label)}`);
       return;
     }

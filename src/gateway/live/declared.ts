@@ -11,6 +11,7 @@ import { buildFeedRequestId } from '../../journal/entry.ts';
 import { isMarketId } from '../../venue/forms.ts';
 import type { FeedValue } from '../../venue/port.ts';
 import type { DeclaredPositions, DeclaredRequest, Profile, ResultShape } from '../../venue/profile/profile.ts';
+import { readErrorText, writeError } from '../../venue/wire/errors.ts';
 import { readJson, type WireValue } from '../../venue/wire/request.ts';
 import type { VenueClient } from '../client.ts';
 import type { DeclaredRequests, FeedSource, ReadNeed } from '../client-parts.ts';
@@ -35,7 +36,10 @@ export function buildDeclaredRequests(profile: Profile): DeclaredRequests {
       read(answer) {
         const read = readDeclared(declared, answer);
         if (profile.rateLimit.statuses.includes(answer.status)) return { kind: 'refused', limited: true };
-        return 'problem' in read ? { kind: 'unreadable', why: read.problem } : { kind: 'confirmed', ...read };
+        if (!('problem' in read)) return { kind: 'confirmed', ...read };
+        const words = readErrorText(read.refusal ?? '', answer.status, profile.refusals);
+        const unauthorized = answer.status === 401 || (answer.status < 500 && words.unauthorized && !words.doubtful);
+        return { kind: 'unreadable', why: read.problem, unauthorized };
       },
     };
   };
@@ -82,7 +86,7 @@ export class DeclaredFeeds implements FeedSource {
 function readDeclared(
   declared: DeclaredRequest,
   answer: WireAnswer,
-): { readonly result: unknown } | { readonly problem: string } {
+): { readonly result: unknown } | { readonly problem: string; readonly refusal?: string } {
   const read = readJson(answer.body);
   if (read.problem !== undefined) return { problem: `the answer is not JSON: ${read.problem}` };
   const envelope = read.value as {
@@ -91,7 +95,10 @@ function readDeclared(
     readonly result?: unknown;
   } | null;
   const wrapped = typeof envelope === 'object' && envelope !== null && typeof envelope.success === 'boolean';
-  if (wrapped && envelope.success === false) return { problem: `refused: ${String(envelope.error).slice(0, 200)}` };
+  if (wrapped && envelope.success === false) {
+    const refusal = writeError(envelope.error);
+    return { problem: `refused: ${refusal.slice(0, 200)}`, refusal };
+  }
   if (answer.status >= 300) return { problem: `status ${answer.status}` };
   try {
     return { result: readShape(declared.result, wrapped ? envelope.result : read.value, 'result') };

@@ -3,22 +3,41 @@
  * JSON, in a URL, in base 64 at any offset. Parts of twelve characters are hidden too, so that a truncated text shows
  * nothing either (ARCHITECTURE.md, I19).
  */
+import { mapFields } from '../../base/json.ts';
+import type { Transport } from '../transport.ts';
 import type { Secret } from './secret.ts';
 
 const PART = 12;
+/** Of the secrets that were obtained under one name the newest are filtered: those before have expired, or are spent. */
+const KEPT = 16;
 
 export class Redactor {
+  private readonly given: readonly Secret[];
+  /** The newest last. */
+  private obtained: readonly Secret[] = [];
   /** All parts of twelve characters of all spellings. */
   private readonly parts = new Set<string>();
   /** Spellings shorter than a part. */
   private readonly short = new Set<string>();
 
   constructor(secrets: readonly Secret[] = []) {
-    for (const secret of secrets) this.add(secret);
+    this.given = secrets;
+    for (const secret of secrets) this.hide(secret);
   }
 
   /** Filters `secret` too from now on: one that was rotated or obtained. */
   add(secret: Secret): void {
+    const same = this.obtained.filter(({ name }) => name === secret.name);
+    const over = same.length < KEPT ? undefined : same[0];
+    this.obtained = [...this.obtained.filter((each) => each !== over), secret];
+    if (over !== undefined) {
+      this.parts.clear();
+      this.short.clear();
+    }
+    for (const each of over === undefined ? [secret] : [...this.given, ...this.obtained]) this.hide(each);
+  }
+
+  private hide(secret: Secret): void {
     for (const spelling of splitSecret(secret.reveal()).flatMap(listSpellings)) {
       if (spelling.length < PART) this.short.add(spelling);
       for (let at = 0; at + PART <= spelling.length; at += 1) this.parts.add(spelling.slice(at, at + PART));
@@ -44,6 +63,20 @@ export class Redactor {
     }
     return out + text.slice(copied);
   }
+}
+
+/** Redacts answers whole, so that a venue or a gateway that echoes a token, in a header too, cannot get it into the journal. */
+export function redactAnswers(inner: Transport, redactor: Redactor): Transport {
+  const hide = (text: string) => redactor.redact(text);
+  return {
+    connect: (withinMs) => inner.connect?.(withinMs),
+    async send(request, options) {
+      const reply = await inner.send(request, options);
+      return reply.kind === 'answer'
+        ? { ...reply, headers: mapFields(reply.headers, hide), body: hide(reply.body) }
+        : { ...reply, message: hide(reply.message) };
+    },
+  };
 }
 
 /** Selects the secret parts of a URL: scheme, host and user are ordinary words, and hiding them would hide harmless texts. */

@@ -321,9 +321,11 @@ export class VenueSession implements Session, Transport {
     const life = profile.auth.mode === 'jwt' ? profile.auth.jwtLifeMs : 0;
     // A JWT issued in the future comes from a clock ahead of ours: its life begins now.
     const from = issuedAt === undefined || (!fresh && issuedAt > now) ? now : issuedAt;
-    const until = expiresAt ?? from + life;
+    const own = expiresAt === undefined ? undefined : expiresAt - from;
+    // One that was obtained just now has not expired, whatever our clock says of its end: renewed for that, it would be before each request.
+    const lasts = own === undefined || (fresh && own <= 0) ? life : own;
     const begun = clock.monotonic() - (fresh ? 0 : now - from);
-    return { secret, expiresAt: begun + until - from, refreshAt: begun + (until - from) * REFRESH_AT };
+    return { secret, expiresAt: begun + lasts, refreshAt: begun + lasts * REFRESH_AT };
   }
 }
 

@@ -160,6 +160,12 @@ export class LiveTransport implements Transport {
         if (text === undefined) giveUp('body is not UTF-8');
         else resolve({ kind: 'answer', status, headers: answerHeaders, body: text });
       });
+      // Behind a 101 the request counts as over, so that no time-out ends it any more, and no answer follows.
+      stream.once('upgrade', ({ headers }: { headers: NodeJS.Dict<string | string[]> }) => {
+        resolve({ kind: 'answer', status: 101, headers: flattenHeaders(headers), body: '' });
+        stream.destroy();
+        connection.destroy();
+      });
       // Never removed: an error after the promise has settled must not be unhandled.
       stream.on('error', (error) => giveUp(describeError(error)));
     });

@@ -1,4 +1,5 @@
 /** Posts notices and anchors to webhooks, as JSON, and asks for heartbeat URLs. The address is a secret and appears in no message. */
+import type { Duplex } from 'node:stream';
 import { type Metronome, pause } from '../../base/clock.ts';
 import type { Anchor, AnchorSink } from '../../journal/anchors/anchors.ts';
 import type { Secret } from './secret.ts';
@@ -117,6 +118,11 @@ async function send(
       stream.once('response', (response: Answered) => {
         resolve(response);
         stream.destroy();
+      });
+      // Behind a 101 no time-out ends the request any more, and no answer follows.
+      stream.once('upgrade', (_response: Answered, socket: Duplex) => {
+        socket.destroy();
+        reject(Object.assign(new Error('no answer follows'), { code: 'HTTP_101' }));
       });
     });
     if (statusCode < 300) return {};

@@ -119,6 +119,8 @@ export class Ledger {
   /** Holds the tokens of a request admitted at this same instant. `id` is unique among all processes that share the ledger. */
   hold(id: string, { endpoint, weight, class: klass, beat: heartbeat }: HeldRequest, at: number): void {
     this.advance(at);
+    // Known already: a shared ledger was stored, and the answer that said so was lost.
+    if (this.inFlight.get(id) !== undefined) return;
     const urgent = isUrgent(klass);
     if (this.isProbe(weight, urgent, this.computeWithheld(weight, klass, heartbeat)))
       this.rateLimited.beginProbe(id, urgent);

@@ -18,7 +18,7 @@ import {
 import { isOrderId } from '../forms.ts';
 import type { Profile } from '../profile/profile.ts';
 import { type Headers, readRetryAfter, readTokenCounts } from '../tokens/headers.ts';
-import { type ErrorMeaning, readErrorText } from './errors.ts';
+import { type ErrorMeaning, readErrorText, writeError } from './errors.ts';
 import { asRecord, Notes, readRecord, Unreadable } from './records.ts';
 import { readJson } from './request.ts';
 
@@ -120,8 +120,7 @@ function readEnvelope({ status, headers, body }: Answer): Envelope {
   if (record === undefined || typeof record['success'] !== 'boolean')
     return none(`status ${status} without the envelope of the venue`);
   const { success, error, result } = record;
-  const text = typeof error === 'string' ? error : error === undefined || error === null ? '' : JSON.stringify(error);
-  return { kind: 'envelope', success, error: text, result, why: 'refused' };
+  return { kind: 'envelope', success, error: writeError(error), result, why: 'refused' };
 }
 
 /** Reads a refusal with an envelope, or one whose status alone is enough. */
@@ -135,9 +134,14 @@ function readRefusal(
   if (!enveloped && !limitedStatus && status !== 401) return undefined;
   const meaning = readErrorText(enveloped ? envelope.error : '', status, settings.refusals);
   const serverError = status >= 500;
+  // Words that decide, or say that a part of the venue failed, count before a status that other refusals may have, and before headers
+  // that the last token has for any answer: an order taken for one that the limit kept back is sent again.
+  const isOpen = !meaning.definite && !meaning.doubtful;
   const limited =
     !serverError &&
-    (limitedStatus || (enveloped && (isExhausted(headers) || (meaning.limited && showsLimit(headers)))));
+    ((limitedStatus && status === 429) ||
+      (enveloped &&
+        (meaning.limited ? limitedStatus || showsLimit(headers) : isOpen && (limitedStatus || isExhausted(headers)))));
   const retryAfterMs = readRetryAfter(headers);
   return {
     kind: 'refused',

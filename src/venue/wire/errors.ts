@@ -2,6 +2,7 @@
  * Classifies the text of a refusal. Texts come as a bare code, a code and a text, or free text (venue-notes.md, surprise 12), so
  * they are compared as whole words, however these are separated: a part of a word may mean something else.
  */
+import { stringify } from 'lossless-json';
 import type { RefusalWords } from '../profile/profile.ts';
 import { classifyRefusal, toWords } from './refusals.ts';
 
@@ -43,4 +44,10 @@ export function readErrorText(text: string, status: number, added: RefusalWords)
     definite: refusal === 'definite' || (refusal === undefined && ORDER_MISSING.test(words)),
     doubtful: refusal === 'doubtful',
   };
+}
+
+/** The error of an envelope, whole: a text as it is, anything else as the JSON that came, its numbers digit for digit. */
+export function writeError(error: unknown): string {
+  if (typeof error === 'string') return error;
+  return error === undefined || error === null ? '' : (stringify(error) ?? '');
 }

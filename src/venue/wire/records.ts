@@ -82,8 +82,10 @@ function readField(
   switch (rule.as) {
     case 'text':
       return readText(what, value, rule.known, notes);
-    case 'decimal':
-      return readDecimal(what, value);
+    case 'decimal': {
+      const text = readDecimal(what, value);
+      return rule.unsigned && text.startsWith('-') ? refuse(what, 'below zero') : text;
+    }
     case 'integer':
       return readInteger(what, value);
     case 'boolean':
