@@ -11,7 +11,7 @@ import {
 import { formatCount } from '../../base/format.ts';
 import { mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { Json, JsonObject } from '../../journal/entry.ts';
+import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
@@ -92,11 +92,16 @@ export function readPinned(pinned: Parameters<typeof loadPinned>[0]): CheckedRun
   return first && checkRunbook({ file: first.file, text: first.text }, (name) => sources.get(name)).runbook;
 }
 
-/** The inputs of a recorded run as they are given, a ratio as `2%` or `5bps`; as they were recorded where its texts cannot be read. */
-export function writeRecordedInputs(inputs: JsonObject, pinned: Parameters<typeof loadPinned>[0]): JsonObject {
+/**
+ * The first entry of a run with its inputs as they are given, a ratio as `2%` or `5bps`; as they were recorded where its texts cannot
+ * be read. Every other entry as it is. For people: a document has them as they were recorded.
+ */
+export function showInputs<E extends Entry>(entry: E): E {
+  if (entry.type !== 'run.started') return entry;
+  const { inputs, sources } = entry.data;
   // Most runbooks have none, and the check of a large one takes its time.
-  const runbook = /\b(?:pct|bps)\b/.test(pinned[0]?.text ?? '') ? readPinned(pinned) : undefined;
-  return runbook === undefined ? inputs : writeInputs(inputs, runbook);
+  const runbook = /\b(?:pct|bps)\b/.test(sources[0]?.text ?? '') ? readPinned(sources) : undefined;
+  return runbook === undefined ? entry : { ...entry, data: { ...entry.data, inputs: writeInputs(inputs, runbook) } };
 }
 
 /** `entry.yaml:7:5`, where a step of the runbook itself is written. `path`: with the rounds, as the engine names it. */

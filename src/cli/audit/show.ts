@@ -1,7 +1,7 @@
 /** `runbook audit show`: prints the timeline of a run, whole or filtered, or one raw entry. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { writeRecordedInputs } from '../../app/files/load.ts';
+import { showInputs } from '../../app/files/load.ts';
 import { findOrder, type NamedOrder } from '../../app/stores/find-order.ts';
 import { isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
 import { withRun } from '../../app/stores/review.ts';
@@ -59,14 +59,8 @@ async function* passThrough(entries: AsyncIterable<Entry>, fold: ResultFold): As
   }
 }
 
-/** The inputs of the run as they can be given again. */
 async function* describeInputs(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
-  for await (const entry of entries)
-    if (entry.type !== 'run.started') yield entry;
-    else {
-      const inputs = writeRecordedInputs(entry.data.inputs, entry.data.sources);
-      yield { ...entry, data: { ...entry.data, inputs } };
-    }
+  for await (const entry of entries) yield showInputs(entry);
 }
 
 async function* writeLines(rows: AsyncIterable<TimelineRow>, terminal: Output): AsyncGenerator<string> {
