@@ -9,10 +9,10 @@ import type { Entry } from '../journal/entry.ts';
 import { readLines } from '../journal/reading.ts';
 import type { JournalStore } from '../journal/store.ts';
 import { MemoryStore } from '../journal/stores/memory.ts';
-import { type BudgetDocument, makeBudgetDocument } from '../report/folds/budget.ts';
-import { type FillsDocument, makeFillsDocument } from '../report/folds/fills.ts';
-import { makeOrdersDocument } from '../report/folds/orders.ts';
-import { makeRunReport, RunFold, type RunReport } from '../report/folds/run.ts';
+import { type BudgetDocument, BudgetFold } from '../report/folds/budget.ts';
+import { type FillsDocument, summarizeFills } from '../report/folds/fills.ts';
+import { OrderFold, type OrderHistory } from '../report/folds/orders.ts';
+import { RunFold, type RunReport } from '../report/folds/run.ts';
 import { checkRunbook } from '../runbook/check.ts';
 import type { Value } from '../runbook/values.ts';
 import type { Profile } from '../venue/profile/profile.ts';
@@ -147,17 +147,19 @@ function runOf(line: string): string {
 
 export interface JournalFolds {
   readonly report: RunReport;
-  readonly orders: ReturnType<typeof makeOrdersDocument>;
+  readonly orders: { readonly orders: readonly OrderHistory[] };
   readonly fills: FillsDocument;
   readonly budget: BudgetDocument;
 }
 
 /** What a journal says of its run: the report, its orders with their histories, its fills, its tokens. */
 export function foldJournal(entries: readonly Entry[]): JournalFolds {
+  const [run, orders, budget] = [new RunFold(), new OrderFold(), new BudgetFold()];
+  for (const entry of entries) for (const fold of [run, orders, budget]) fold.apply(entry);
   return {
-    report: makeRunReport(entries),
-    orders: makeOrdersDocument(entries),
-    fills: makeFillsDocument(entries),
-    budget: makeBudgetDocument(entries),
+    report: run.report(),
+    orders: { orders: orders.histories() },
+    fills: summarizeFills(orders.orders()),
+    budget: budget.document(),
   };
 }

@@ -4,11 +4,9 @@
  */
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatMicros } from '../../base/format.ts';
-import type { Entry } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { computeAveragePrice, sumFills, sumNetSize } from '../../venue/order/fills.ts';
 import type { FillRecord, Side } from '../../venue/records.ts';
-import { foldOrders } from './orders.ts';
 
 export interface FillRow {
   /** The venue's id of the fill. */
@@ -54,10 +52,6 @@ export interface FillsDocument {
   readonly totals: readonly FillTotal[];
   /** By market: the change of the position by the fills, long positive, base currency. */
   readonly net: Readonly<Record<string, DecimalString>>;
-}
-
-export function makeFillsDocument(entries: Iterable<Entry>): FillsDocument {
-  return summarizeFills(foldOrders(entries));
 }
 
 /** The fills of orders that are already folded. */
