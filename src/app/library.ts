@@ -13,11 +13,10 @@ import { type BudgetDocument, BudgetFold } from '../report/folds/budget.ts';
 import { type FillsDocument, summarizeFills } from '../report/folds/fills.ts';
 import { OrderFold, type OrderHistory } from '../report/folds/orders.ts';
 import { RunFold, type RunReport } from '../report/folds/run.ts';
-import { checkRunbook } from '../runbook/check.ts';
 import type { Value } from '../runbook/values.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import { EXIT, UserError } from './errors.ts';
-import { inputValues, type LoadedRunbook } from './files/load.ts';
+import { checkSources, inputValues, type LoadedRunbook } from './files/load.ts';
 import { makePlanDocument, planFor } from './plan.ts';
 import { type DryRun, dryRun as execute } from './run/virtual-run.ts';
 
@@ -36,16 +35,8 @@ export function checkText(
   source: SourceText,
   load: (name: string) => SourceText | undefined = () => undefined,
 ): CheckResult {
-  const called = new Map<string, SourceText>();
-  const { runbook, diagnostics } = checkRunbook(source, (name) => {
-    const text = load(name);
-    if (text !== undefined) called.set(name, text);
-    return text;
-  });
-  const placed = sortForReading(diagnostics).map(placeDiagnostic);
-  if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error')) return { diagnostics: placed };
-  const sources = [{ name: runbook.name, source }, ...[...called].map(([name, text]) => ({ name, source: text }))];
-  return { loaded: { runbook, sources }, diagnostics: placed };
+  const { diagnostics, ...checked } = checkSources(source, load);
+  return { ...checked, diagnostics: sortForReading(diagnostics).map(placeDiagnostic) };
 }
 
 /**
