@@ -14,7 +14,7 @@ import { listRunbooks } from '../../runbook/steps/walk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { UserError } from '../errors.ts';
 import { type FeedFile, readFeedFile, readPriceFile } from '../files/prices.ts';
-import { listPossibleMarkets, listTradedMarkets } from '../plan.ts';
+import { listMarkets } from '../plan.ts';
 
 export interface RecordedMarket {
   readonly config: SimulatorConfig;
@@ -92,7 +92,7 @@ export function describeUntraded(
   inputs: Readonly<Record<string, Value>>,
 ): readonly string[] {
   if (listRunbooks(runbook).some(({ feeds }) => feeds.some(({ type }) => type.kind === 'map'))) return [];
-  const possible = listPossibleMarkets(runbook, inputs, Object.keys(listTicks(config)));
+  const { possible } = listMarkets(runbook, inputs, Object.keys(listTicks(config)));
   return recorded
     .filter((market) => !possible.includes(market))
     .map(
@@ -146,7 +146,7 @@ function findOnlyMarket(
   known: readonly string[],
   text: string,
 ): string {
-  const traded = listTradedMarkets(runbook, inputs, known);
+  const { traded } = listMarkets(runbook, inputs, known);
   const [market, other] = traded.length > 0 ? traded : known;
   if (market !== undefined && other === undefined) return market;
   throw new UserError(

@@ -13,7 +13,7 @@ import { compileExpression } from '../../../runbook/expression/expression.ts';
 import { makeRecordType } from '../../../runbook/functions/records.ts';
 import { listRunbooks, listSteps } from '../../../runbook/steps/walk.ts';
 import type { Expr, Value } from '../../../runbook/values.ts';
-import { listPossibleMarkets } from '../../plan.ts';
+import { listMarkets } from '../../plan.ts';
 import type { TestCase, TestFile } from './test-case.ts';
 
 export interface NamedCase {
@@ -187,7 +187,7 @@ function checkMarkets(
     const key = JSON.stringify([inputs, simulated]);
     if (open.size === 0 || planned.has(key)) continue;
     planned.add(key);
-    for (const market of listPossibleMarkets(runbook, inputs, simulated)) find(market);
+    for (const market of listMarkets(runbook, inputs, simulated).possible) find(market);
   }
   return expected
     .filter(({ value: { market } }) => open.has(market))
