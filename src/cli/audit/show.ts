@@ -14,7 +14,13 @@ import { ApprovalFold } from '../../report/folds/approvals.ts';
 import { ResultFold } from '../../report/folds/run.ts';
 import { formatIsoTime, formatText, type Role } from '../../report/format.ts';
 import { RoutineFilter } from '../../report/timeline/routine.ts';
-import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
+import {
+  makeRowDocument,
+  printTimeline,
+  type RowKind,
+  TimelineFold,
+  type TimelineRow,
+} from '../../report/timeline/timeline.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
 import type { Given } from '../actions/actions.ts';
 import { ROW_KINDS } from '../choices.ts';
@@ -84,10 +90,6 @@ async function* writeDocument(
     before = ',';
   }
   yield `${before === ',' ? '' : before}],${JSON.stringify(result.result()).slice(1)}`;
-}
-
-function makeRowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
-  return { sequence: seq, at: formatIsoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
 }
 
 const ROLE_STYLE: Readonly<Record<Role, Style | undefined>> = {
