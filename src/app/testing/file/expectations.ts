@@ -3,7 +3,7 @@ import { parseDecimal } from '../../../base/decimal.ts';
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import { suggestSpelling } from '../../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../../base/spelling.ts';
 import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
 import { type ListNode, type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
 import { readScalarText, readTexts } from './nodes.ts';
@@ -121,12 +121,11 @@ function readDeadmanWords(node: Node, report: Report): readonly WordRun[] {
   for (const [index, { word }] of read.entries()) {
     if ((DEADMAN_EVENTS as readonly string[]).includes(word)) continue;
     const span = node.kind === 'list' ? node.items[index]?.span : undefined;
-    const meant = suggestSpelling(word, DEADMAN_EVENTS);
     report(
       span ?? node.span,
       'unknown-word',
       `the deadman switch is ${DEADMAN_EVENTS.join(', ')}; found ${makePrintable(word, 60)}`,
-      meant && `Did you mean ${meant}?`,
+      hintMeant(suggestSpelling(word, DEADMAN_EVENTS)),
     );
   }
   return read;
@@ -137,12 +136,11 @@ function readRequestRuns(node: Node, report: Report): readonly RequestRun[] {
     const text = readScalarText(item) ?? '';
     const read = parseRequestRun(text);
     if (read !== undefined) return [read];
-    const near = suggestSpelling(text, REQUEST_NAMES);
     report(
       item.span,
       'unknown-word',
       `${makePrintable(text, 80)} is not a request of the venue`,
-      near === undefined ? `The requests are ${REQUEST_NAMES.join(', ')}.` : `Did you mean ${near}?`,
+      hintMeant(suggestSpelling(text, REQUEST_NAMES)) ?? `The requests are ${REQUEST_NAMES.join(', ')}.`,
     );
     return [];
   });

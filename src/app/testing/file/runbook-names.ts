@@ -2,7 +2,7 @@
 import type { Diagnostic, Span } from '../../../base/diagnostic.ts';
 import { pluralize } from '../../../base/format.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import { suggestSpelling } from '../../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../../base/spelling.ts';
 import { listTicks } from '../../../gateway/simulator/config/config.ts';
 import { SIMULATED_PRICE } from '../../../gateway/simulator/simulator.ts';
 import { stripRounds } from '../../../journal/entry.ts';
@@ -203,11 +203,10 @@ function checkMarkets(
 }
 
 function reportUnknown(file: TestFile, { name, span, code, text, known }: Naming): Diagnostic {
-  const meant = suggestSpelling(name, known);
   const list =
     known.length === 0 ? 'There are none.' : `There ${pluralize(known.length, 'is', 'are')} ${known.join(', ')}.`;
   const message = `${text} "${makePrintable(name, 60)}"`;
-  return makeFinding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);
+  return makeFinding(file.source, span, code, message, hintMeant(suggestSpelling(name, known)) ?? list);
 }
 
 /** The names of a runbook that its tests may use. */
