@@ -3,16 +3,16 @@
  * compiler asks for a row of each name.
  */
 import { ORDER_ALARMS, type OrderAlarmName } from '../../venue/order/context.ts';
+import type { OtherAlarmName } from './alarms.ts';
 
-/** Alarms that are no change of an order of the run. */
 const OTHER_ALARMS = {
   Undelivered: 'a message of the run reached no one; the text beside it says why',
   LeftByCancelAll: 'an order that `cancel_all` was to cancel could still fill',
   LateOrderOfEarlierRun:
     'the venue shows an order of an earlier run otherwise than the journal of that run has it last',
-} as const;
+} as const satisfies Record<OtherAlarmName, string>;
 
-type AlarmName = OrderAlarmName | keyof typeof OTHER_ALARMS;
+type AlarmName = OrderAlarmName | OtherAlarmName;
 
 interface AlarmRow {
   /** A situation that raises it. */
