@@ -5,6 +5,7 @@
 import { toSentence } from '../../base/format.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { listAlarmMeanings } from '../../report/results/alarm-meaning.ts';
+import { SCHEDULER_ALARMS } from '../../report/results/scheduler-alarms.ts';
 import type { ErrorKind } from '../../runbook/checked.ts';
 import { CODES } from '../../runbook/codes/codes.ts';
 import { ERROR_KIND_ROWS } from '../../runbook/codes/error-kinds.ts';
@@ -17,7 +18,7 @@ export interface Explanation {
   readonly code: string;
   /**
    * What shows it: a check of a file, the reading of a profile, a limit during a run, what else keeps a request back, an alarm of a
-   * run, or the kind of its error.
+   * run or of the scheduler, or the kind of a run's error.
    */
   readonly kind: 'diagnostic' | 'profile' | 'denial' | 'obstacle' | 'alarm' | 'error_kind';
   readonly severity: 'error' | 'warning' | 'denied' | 'alarm' | 'failed' | 'halted';
@@ -74,7 +75,8 @@ export function listExplanations(): readonly Explanation[] {
       accepted: toSentence(fix),
     }),
   );
-  const alarms = listAlarmMeanings().map(
+  const scheduler = Object.entries(SCHEDULER_ALARMS).map(([name, row]) => ({ name, ...row }));
+  const alarms = [...listAlarmMeanings(), ...scheduler].map(
     ({ name, summary, example, now }): Explanation => ({
       code: name,
       kind: 'alarm',

@@ -3,6 +3,7 @@
  */
 import { toSentence } from '../../base/format.ts';
 import { listAlarmMeanings } from '../../report/results/alarm-meaning.ts';
+import { SCHEDULER_ALARMS } from '../../report/results/scheduler-alarms.ts';
 import { renderErrorReference } from '../../runbook/codes/codes.ts';
 import { ERROR_KIND_ROWS } from '../../runbook/codes/error-kinds.ts';
 import type { FunctionRow } from '../../runbook/functions/function-row.ts';
@@ -88,6 +89,17 @@ function makeRunWords(): string {
     `${makeTable(
       head,
       listAlarmMeanings().map(({ name, summary, example, now }) => [formatCode(name), summary, example, now]),
+    )}`,
+    '## Alarms of the scheduler',
+    'What it logs and sends to `ops` beside the alarms of its runs.',
+    `${makeTable(
+      head,
+      Object.entries(SCHEDULER_ALARMS).map(([name, { summary, example, now }]) => [
+        formatCode(name),
+        summary,
+        example,
+        now,
+      ]),
     )}\n`,
   ].join('\n\n');
 }

@@ -14,7 +14,7 @@ const OTHER_ALARMS = {
 
 type AlarmName = OrderAlarmName | OtherAlarmName;
 
-interface AlarmRow {
+export interface AlarmRow {
   /** A situation that raises it. */
   readonly example: string;
   /** What to do now. */
