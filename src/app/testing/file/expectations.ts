@@ -1,12 +1,11 @@
 /** Reads `expect:` of a case after the schema check, and reports what a schema cannot check. */
 import { parseDecimal } from '../../../base/decimal.ts';
-import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
+import type { Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
 import { makePrintable } from '../../../base/printable.ts';
 import { hintMeant, suggestSpelling } from '../../../base/spelling.ts';
-import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
 import { type ListNode, type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
-import { readScalarText, readTexts } from './nodes.ts';
+import { type Report, readScalarText, readTexts } from './nodes.ts';
 import { parseRequestPattern, parseRequestRun } from './request-names.ts';
 import { REQUEST_NAMES } from './schema.ts';
 import {
@@ -24,9 +23,7 @@ const AMOUNT = 'a number, such as 0, `> 10` or `>= -5, < 5`';
 
 const DEADMAN_EVENTS = ['armed', 'renewed', 'disarmed', 'assumed_fired'] as const;
 
-export function readExpectations(node: MapNode, source: SourceText, found: Diagnostic[]): Expectations {
-  const report = (span: Span, code: CheckCode, message: string, hint?: string) =>
-    void found.push(makeFinding(source, span, code, message, hint));
+export function readExpectations(node: MapNode, report: Report): Expectations {
   const item = <T>(
     key: string,
     read: (value: Node, span: Span) => T | undefined,
@@ -106,8 +103,6 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
   };
   return read as Expectations;
 }
-
-type Report = (span: Span, code: CheckCode, message: string, hint?: string) => void;
 
 function readWords(node: Node): readonly WordRun[] {
   return (node.kind === 'list' ? node.items : []).map((item) => {

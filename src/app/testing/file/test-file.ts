@@ -110,7 +110,7 @@ class Reading {
     const name = readScalarText(node.get('name')) ?? '';
     const check = (readScalarText(own('replies')) ?? 'present') as ReplyCheck;
     const expect = both('expect');
-    const read = expect.map((each) => readExpectations(each, this.source, this.diagnostics));
+    const read = expect.map((each) => readExpectations(each, this.report));
     const expectations: Expectations = Object.assign({}, ...read);
     if (Object.keys(expectations).length === 0 && expect.length === 0)
       this.report(

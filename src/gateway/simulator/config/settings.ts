@@ -23,9 +23,9 @@ export type PathConfig =
       /** The interval at which liquidity returns, and the grid to which the time of a point is rounded up. */
       readonly stepMs?: number;
     }
-  /** Recorded prices, in absolute time; the start price is theirs. Not of a configuration file: see `dry-run --prices`. */
   /** The price that `Simulator.setPrice` sets, from `start` on. Not of a configuration file: see `runbook paper`. */
   | { readonly kind: 'live'; readonly stepMs?: number }
+  /** Recorded prices, in absolute time; the start price is theirs. Not of a configuration file: see `dry-run --prices`. */
   | { readonly kind: 'history'; readonly history: PriceHistory; readonly stepMs?: number };
 
 interface PricePoint {
