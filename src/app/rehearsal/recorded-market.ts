@@ -9,6 +9,7 @@ import { listTicks, withHistories } from '../../gateway/simulator/config/config.
 import type { PriceHistory, SimulatorConfig } from '../../gateway/simulator/config/settings.ts';
 import { isFeedName } from '../../gateway/simulator/simulator.ts';
 import { formatIsoTime } from '../../report/format.ts';
+import { findLowerBound } from '../../report/time-scale.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { listRunbooks } from '../../runbook/steps/walk.ts';
 import type { Value } from '../../runbook/values.ts';
@@ -123,14 +124,8 @@ export function describeEnds(spans: readonly Span[], endedAt: number): readonly 
 
 /** The value of a feed at a time; undefined before its first. */
 export function getFeedValue({ times, values }: FeedFile, at: number): string | undefined {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] as number) <= at) low = middle + 1;
-    else high = middle;
-  }
-  return values[low - 1];
+  // Times are whole.
+  return values[findLowerBound(times, at + 1) - 1];
 }
 
 /** `MARKET=FILE` or `FILE`; a path may contain `=` after a slash. */
