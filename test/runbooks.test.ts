@@ -8,13 +8,14 @@ import { sha256 } from '../src/base/digest.ts';
 import { writeFixture } from '../src/gateway/fixture/text.ts';
 import type { Entry } from '../src/journal/entry.ts';
 import { MemoryStore } from '../src/journal/stores/memory.ts';
-import { makeRunReport, type RunReport } from '../src/report/folds/run.ts';
+import type { RunReport } from '../src/report/folds/run.ts';
 import { checkRunbook } from '../src/runbook/check.ts';
 import { formatDocument } from '../src/runbook/document/format.ts';
 import { testing } from './cli/testing-bench.ts';
 import { findDeparture } from './engine/chart-oracle.ts';
 import { START } from './engine/stage.ts';
 import { countSpent, findExceeded, findUnplanned } from './plan/against-plan.ts';
+import { makeRunReport } from './report/whole-run.ts';
 import {
   loadShipped,
   SHIPPED,

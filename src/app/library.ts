@@ -9,15 +9,14 @@ import type { Entry } from '../journal/entry.ts';
 import { readLines } from '../journal/reading.ts';
 import type { JournalStore } from '../journal/store.ts';
 import { MemoryStore } from '../journal/stores/memory.ts';
-import { type BudgetDocument, makeBudgetDocument } from '../report/folds/budget.ts';
-import { type FillsDocument, makeFillsDocument } from '../report/folds/fills.ts';
-import { makeOrdersDocument } from '../report/folds/orders.ts';
-import { makeRunReport, RunFold, type RunReport } from '../report/folds/run.ts';
-import { checkRunbook } from '../runbook/check.ts';
+import { type BudgetDocument, BudgetFold } from '../report/folds/budget.ts';
+import { type FillsDocument, summarizeFills } from '../report/folds/fills.ts';
+import { OrderFold, type OrderHistory } from '../report/folds/orders.ts';
+import { RunFold, type RunReport } from '../report/folds/run.ts';
 import type { Value } from '../runbook/values.ts';
 import type { Profile } from '../venue/profile/profile.ts';
 import { EXIT, UserError } from './errors.ts';
-import { inputValues, type LoadedRunbook } from './files/load.ts';
+import { checkSources, inputValues, type LoadedRunbook } from './files/load.ts';
 import { makePlanDocument, planFor } from './plan.ts';
 import { type DryRun, dryRun as execute } from './run/virtual-run.ts';
 
@@ -36,16 +35,8 @@ export function checkText(
   source: SourceText,
   load: (name: string) => SourceText | undefined = () => undefined,
 ): CheckResult {
-  const called = new Map<string, SourceText>();
-  const { runbook, diagnostics } = checkRunbook(source, (name) => {
-    const text = load(name);
-    if (text !== undefined) called.set(name, text);
-    return text;
-  });
-  const placed = sortForReading(diagnostics).map(placeDiagnostic);
-  if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error')) return { diagnostics: placed };
-  const sources = [{ name: runbook.name, source }, ...[...called].map(([name, text]) => ({ name, source: text }))];
-  return { loaded: { runbook, sources }, diagnostics: placed };
+  const { diagnostics, ...checked } = checkSources(source, load);
+  return { ...checked, diagnostics: sortForReading(diagnostics).map(placeDiagnostic) };
 }
 
 /**
@@ -147,17 +138,19 @@ function runOf(line: string): string {
 
 export interface JournalFolds {
   readonly report: RunReport;
-  readonly orders: ReturnType<typeof makeOrdersDocument>;
+  readonly orders: { readonly orders: readonly OrderHistory[] };
   readonly fills: FillsDocument;
   readonly budget: BudgetDocument;
 }
 
 /** What a journal says of its run: the report, its orders with their histories, its fills, its tokens. */
 export function foldJournal(entries: readonly Entry[]): JournalFolds {
+  const [run, orders, budget] = [new RunFold(), new OrderFold(), new BudgetFold()];
+  for (const entry of entries) for (const fold of [run, orders, budget]) fold.apply(entry);
   return {
-    report: makeRunReport(entries),
-    orders: makeOrdersDocument(entries),
-    fills: makeFillsDocument(entries),
-    budget: makeBudgetDocument(entries),
+    report: run.report(),
+    orders: { orders: orders.histories() },
+    fills: summarizeFills(orders.orders()),
+    budget: budget.document(),
   };
 }

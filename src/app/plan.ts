@@ -57,35 +57,24 @@ export function planFor(
   });
 }
 
-/** The markets of `known` that the requests of the runbook's plan name. */
-export function listTradedMarkets(
+/**
+ * Of the markets of `known`, those that the requests of the runbook's plan name, and those in which a run may have orders: all of them
+ * where the plan has a write whose market only the run knows.
+ */
+export function listMarkets(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
   known: readonly string[],
-): readonly string[] {
-  const plan = planFor(runbook, inputs, { now: 0 });
-  const named = new Set([...listNamedMarkets(listAllRequests(plan)), ...Object.keys(plan.bounds.exposure)]);
-  return [...named].filter((market) => known.includes(market));
-}
-
-/** The markets of `known` in which a run may have orders: all of them where the plan has a write whose market only the run knows. */
-export function listPossibleMarkets(
-  runbook: CheckedRunbook,
-  inputs: Readonly<Record<string, Value>>,
-  known: readonly string[],
-): readonly string[] {
-  const plan = planFor(runbook, inputs, { now: 0 });
-  const writes = listAllRequests(plan).filter(({ method }) => method !== 'GET');
-  const named = new Set([...listNamedMarkets(writes), ...Object.keys(plan.bounds.exposure)]);
-  return named.has('') || named.has(KNOWN_AFTER_RUN) ? known : known.filter((market) => named.has(market));
-}
-
-function listAllRequests({ rows, sections }: Plan): readonly Omit<PlannedRequest, 'kind'>[] {
-  return listRequests([...rows, ...sections.flatMap((section) => section.rows)]);
-}
-
-function listNamedMarkets(requests: readonly Pick<PlannedRequest, 'params'>[]): readonly string[] {
-  return requests.flatMap(({ params }) => params['market_id'] ?? []);
+): { readonly traded: readonly string[]; readonly possible: readonly string[] } {
+  const { rows, sections, bounds } = planFor(runbook, inputs, { now: 0 });
+  const requests = listRequests([...rows, ...sections.flatMap((section) => section.rows)]);
+  const nameMarkets = (of: typeof requests) =>
+    new Set([...of.flatMap(({ params }) => params['market_id'] ?? []), ...Object.keys(bounds.exposure)]);
+  const [named, written] = [nameMarkets(requests), nameMarkets(requests.filter(({ method }) => method !== 'GET'))];
+  return {
+    traded: [...named].filter((market) => known.includes(market)),
+    possible: written.has('') || written.has(KNOWN_AFTER_RUN) ? known : known.filter((market) => written.has(market)),
+  };
 }
 
 /** The result in the first recorded exchange of a read. */

@@ -14,6 +14,11 @@ export function suggestSpelling(word: string, known: Iterable<string>): string |
   return best;
 }
 
+/** The hint at a word that was probably meant, from which an editor makes a fix (app/editor/fixes.ts). */
+export function hintMeant(meant: string | undefined): string | undefined {
+  return meant && `Did you mean ${meant}?`;
+}
+
 /** Edits (insert, delete, replace, swap of neighbours) from `a` to `b`; gives up at `limit`. */
 function countEdits(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit || a.length > 60 || b.length > 60) return limit;

@@ -25,12 +25,7 @@ import { Interpreter } from './steps/interpreter.ts';
 import { Approvals } from './waiting.ts';
 import { WallTime } from './wall-time.ts';
 
-export interface RunResult {
-  readonly outcome: RunOutcome;
-  readonly reason?: string;
-  readonly error?: ErrorFact;
-  readonly outputs: JsonObject;
-}
+export type RunResult = DataOf<'run.ended'>;
 
 /** A run under way. */
 export interface RunningRun {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explainCode, listExplanations } from '../../src/app/project/explanation.ts';
+import { SCHEDULER_ALARMS } from '../../src/report/results/scheduler-alarms.ts';
 import { ERROR_KINDS } from '../../src/runbook/checked.ts';
 import { CODES } from '../../src/runbook/codes/codes.ts';
 import { readDocument, readExactData } from '../../src/runbook/document/document.ts';
@@ -23,7 +24,9 @@ describe('an explanation', () => {
     const codes = listExplanations().map(({ code }) => code);
     expect(codes.sort()).toEqual(
       [
-        ...[CODES, PROFILE_CODES, DENIALS, OBSTACLES, ORDER_ALARMS].flatMap((table) => Object.keys(table)),
+        ...[CODES, PROFILE_CODES, DENIALS, OBSTACLES, ORDER_ALARMS, SCHEDULER_ALARMS].flatMap((table) =>
+          Object.keys(table),
+        ),
         ...['Undelivered', 'LeftByCancelAll', 'LateOrderOfEarlierRun', ...ERROR_KINDS, 'internal'],
       ].sort(),
     );

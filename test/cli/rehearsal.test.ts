@@ -3,8 +3,11 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { environmentOf } from '../../src/app/environment.ts';
 import { EXIT, UserError } from '../../src/app/errors.ts';
 import { readPriceFile } from '../../src/app/files/prices.ts';
+import { stateFolder } from '../../src/app/state.ts';
+import { type FoundRun, ServedRuns } from '../../src/cli/serve/runs.ts';
 import { itFirst } from '../rows.ts';
 import { folder } from './command.ts';
 
@@ -195,13 +198,20 @@ outputs: {sum: inputs.risk + inputs.below + inputs.share}
 `,
   );
 
-  it('are shown as they can be given again, and in their JSON as they are read', () => {
+  it('are shown as they can be given again, and in their JSON as they are read', async () => {
     const { out } = here.run('dry-run', 'ratio.yaml');
     const [, run = ''] = /audit show (\S+)/.exec(out) ?? [];
     const shown = 'risk=2% below=5bps share=0.5';
     expect(out).toContain(`inputs ${shown}`);
     expect(here.run('audit', 'summary', run).out).toContain(`inputs ${shown}`);
     expect(here.run('audit', 'show', run).out).toContain(`inputs: ${shown}`);
+    const html = here.run('audit', 'export', run, '--format', 'html').out;
+    expect(html).toContain('<span class="value">2%</span>');
+    expect(html).toContain('risk=2% below=5bps');
+    const served = new ServedRuns(stateFolder(undefined, environmentOf({}), here.path));
+    const found = (await served.find(run)) as FoundRun;
+    expect((await served.readFold(found)).document().inputs).toMatchObject([{ value: '2%' }, { value: '5bps' }, {}]);
+    await served.close();
     expect(here.run('plan', 'ratio.yaml').out).toContain(shown);
     expect(JSON.parse(here.run('dry-run', 'ratio.yaml', '--json').out)).toMatchObject({
       inputs: { risk: '0.02', below: '0.0005' },

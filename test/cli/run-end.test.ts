@@ -6,8 +6,9 @@ import { showEnd } from '../../src/cli/terminal/run-end.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { StoreAway } from '../../src/journal/store.ts';
-import { makeRunReport, RunOutlineFold } from '../../src/report/folds/run.ts';
+import { RunOutlineFold } from '../../src/report/folds/run.ts';
 import { sampleRun } from '../report/sample-run.ts';
+import { makeRunReport } from '../report/whole-run.ts';
 
 async function endRun(entries: () => AsyncIterable<Entry>, outcome?: 'succeeded' | 'halted') {
   const known = new RunOutlineFold();

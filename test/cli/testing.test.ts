@@ -111,7 +111,7 @@ defaults:
     - {on: POST /orders, match: {price: 59000}, error: NO}
 cases:
   - name: a
-    venue: [{on: PUT /account/leverage, error: NO}]
+    venue: [{on: PUT /account/leverage, error: NO}, {on: POST /orders, delay: 1ms}]
     expect: {outcome: stopped}
   - name: b
     inputs: {price: 59000}

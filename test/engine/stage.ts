@@ -22,7 +22,7 @@ import { readLines } from '../../src/journal/reading.ts';
 import { RunLog } from '../../src/journal/run-log.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import { JournalWriter } from '../../src/journal/writer.ts';
-import { makeRunReport, type RunReport } from '../../src/report/folds/run.ts';
+import type { RunReport } from '../../src/report/folds/run.ts';
 import { readInputs } from '../../src/runbook/check/inputs.ts';
 import { toJson, type Value } from '../../src/runbook/values.ts';
 import type { LimitRules, WorkingOrder } from '../../src/venue/limits/check.ts';
@@ -31,6 +31,7 @@ import { writeProfileSettings } from '../../src/venue/profile/in-force.ts';
 import { findPriceFeed } from '../../src/venue/profile/price-feed.ts';
 import { type Profile, SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
 import { budgetSettings } from '../../src/venue/tokens/ledger.ts';
+import { makeRunReport } from '../report/whole-run.ts';
 import { checkUnheld } from '../runbook/check-unheld.ts';
 
 export const START = Date.UTC(2026, 0, 5, 8);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type CountedRun, StatsFold, TALLIED, TallyFold } from '../../src/report/compare/stats.ts';
-import { makeBudgetDocument } from '../../src/report/folds/budget.ts';
-import { formatMicroseconds, makeFillsDocument } from '../../src/report/folds/fills.ts';
+import { BudgetFold } from '../../src/report/folds/budget.ts';
+import { formatMicroseconds, summarizeFills } from '../../src/report/folds/fills.ts';
+import { OrderFold } from '../../src/report/folds/orders.ts';
 import { startedData } from '../journal/sample.ts';
 import { fillRecord, orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
+import { foldAll } from './whole-run.ts';
 
 const STARTED_US = Date.parse('2026-01-05T08:00:00.000Z') * 1000;
 
@@ -20,7 +22,7 @@ describe('fillsDocument', () => {
       liquidation: false,
     };
     const at = '2026-01-05T08:00:00.000Z';
-    expect(makeFillsDocument(await sampleRun())).toEqual({
+    expect(summarizeFills(foldAll(await sampleRun(), new OrderFold()).orders())).toEqual({
       fills: [
         { id: 'BTC-USD-1', at, ...fill, price: '64200', size: '0.1', value: '6420' },
         { id: 'BTC-USD-2', at, ...fill, price: '64190', size: '0.2', value: '12838' },
@@ -56,7 +58,7 @@ describe('fillsDocument', () => {
       'steps/seen',
     );
     await script.exchange('GET /fills/order', { order_id: 'BTC-USD@11' }, 10, [later], 'steps/again');
-    const { fills, net } = makeFillsDocument(script.entries);
+    const { fills, net } = summarizeFills(foldAll(script.entries, new OrderFold()).orders());
     expect(fills.map(({ id, at }) => [id, at])).toEqual([
       ['BTC-USD-3', '2026-01-05T08:00:00.000Z'],
       ['BTC-USD-7', '2026-01-05T08:00:02.000001Z'],
@@ -67,7 +69,11 @@ describe('fillsDocument', () => {
   it('is empty for a run without fills', () => {
     const script = new Script();
     script.append('run.started', startedData());
-    expect(makeFillsDocument(script.entries)).toEqual({ fills: [], totals: [], net: {} });
+    expect(summarizeFills(foldAll(script.entries, new OrderFold()).orders())).toEqual({
+      fills: [],
+      totals: [],
+      net: {},
+    });
   });
 
   it.each([
@@ -82,7 +88,7 @@ describe('fillsDocument', () => {
 
 describe('budgetDocument', () => {
   it('counts requests by endpoint and span of time', async () => {
-    const document = makeBudgetDocument(await sampleRun());
+    const document = foldAll(await sampleRun(), new BudgetFold()).document();
     expect(document).toMatchObject({
       used: 61,
       peak: 40,
@@ -112,7 +118,7 @@ describe('budgetDocument', () => {
     const call = script.intend('DELETE /cancel_all_after', { market_id: 'BTC-USD' }, 'deadman');
     script.attempt(call, 'DELETE /cancel_all_after', { market_id: 'BTC-USD' }, 10, 'deadman');
     script.append('call.settled', { call, kind: 'denied', code: 'DEADLINE', message: 'not in time' }, 'deadman');
-    expect(makeBudgetDocument(script.entries).refused).toBe(0);
+    expect(foldAll(script.entries, new BudgetFold()).document().refused).toBe(0);
   });
 
   it('takes limit and window from the settings, and the tokens left from the venue’s headers', async () => {
@@ -134,7 +140,7 @@ describe('budgetDocument', () => {
     }
     const call = script.intend('GET /account', {}, 'steps/a');
     script.append('call.settled', { call, kind: 'rejected', failure: 'rate_limited', message: 'slow down' }, 'steps/a');
-    const document = makeBudgetDocument(script.entries);
+    const document = foldAll(script.entries, new BudgetFold()).document();
     // At ten seconds the first request is out of the window again.
     expect(document).toMatchObject({
       limit: 100,

@@ -3,7 +3,6 @@ import { type Entry, LEFT_BRANCH } from '../../src/journal/entry.ts';
 import type { RunRow } from '../../src/journal/store.ts';
 import { answerReviewer } from '../../src/report/answers/six.ts';
 import { EntryIndex, makeEntryRow } from '../../src/report/folds/entry-index.ts';
-import { makeRunReport } from '../../src/report/folds/run.ts';
 import { type RunPageDocument, RunPageFold } from '../../src/report/folds/run-facts.ts';
 import { type RunsFilter, RunsList } from '../../src/report/folds/runs-list.ts';
 import { compareRuns } from '../../src/report/page/comparison.ts';
@@ -13,7 +12,7 @@ import { POLICY, writeShell } from '../../src/report/page/shell.ts';
 import { StoryFold } from '../../src/report/timeline/story.ts';
 import { START, startedData } from '../journal/sample.ts';
 import { orderRecord, Script, sampleRun, TERMS } from './sample-run.ts';
-import { storeRun } from './whole-run.ts';
+import { makeRunReport, storeRun } from './whole-run.ts';
 
 function pageOf(entries: readonly Entry[]): RunPageDocument {
   const fold = new RunPageFold();

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { reconcileFills } from '../../src/report/compare/reconcile.ts';
-import { foldOrders } from '../../src/report/folds/orders.ts';
+import { OrderFold } from '../../src/report/folds/orders.ts';
 import { fillRecord, sampleRun } from './sample-run.ts';
+import { foldAll } from './whole-run.ts';
 
 const other = { ...fillRecord(9, '1', '64000'), order_id: 'BTC-USD@99' };
 
 describe('reconcileFills', () => {
   it('agrees with a list that has the same fills, whatever else the account traded', async () => {
     const listed = [fillRecord(1, '0.10', '64200'), fillRecord(2, '0.2', '64190'), other, other];
-    expect(reconcileFills(foldOrders(await sampleRun()), listed)).toMatchObject({
+    expect(reconcileFills(foldAll(await sampleRun(), new OrderFold()).orders(), listed)).toMatchObject({
       agreed: 2,
       others: 1,
       different: [],
@@ -18,7 +19,7 @@ describe('reconcileFills', () => {
   it('reports fills that one side lacks, and fields that differ', async () => {
     const entries = await sampleRun();
     const changed = { ...fillRecord(1, '0.1', '64201'), fee: '-0.02' };
-    const { ok, notBooked, notListed, different, agreed } = reconcileFills(foldOrders(entries), [
+    const { ok, notBooked, notListed, different, agreed } = reconcileFills(foldAll(entries, new OrderFold()).orders(), [
       changed,
       fillRecord(3, '0.1', '1'),
     ]);

@@ -3,10 +3,11 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/journal/entry.ts';
 import { type ReportSource, readRows, readRunReport, writeRunReport } from '../../src/report/export/run-report.ts';
-import { makeRunReport, RunFold, RunOutlineFold } from '../../src/report/folds/run.ts';
+import { RunFold, RunOutlineFold } from '../../src/report/folds/run.ts';
 import { SummaryRows } from '../../src/report/summary.ts';
 import { startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
+import { makeRunReport } from './whole-run.ts';
 
 function makeSource(entries: readonly Entry[]): ReportSource {
   const known = new RunOutlineFold();

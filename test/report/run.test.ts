@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { listUnsettledOrders } from '../../src/app/run/unsettled.ts';
 import type { Entry } from '../../src/journal/entry.ts';
-import { makeOrdersDocument } from '../../src/report/folds/orders.ts';
-import { makeRunReport, RunFold } from '../../src/report/folds/run.ts';
+import { OrderFold } from '../../src/report/folds/orders.ts';
+import { RunFold } from '../../src/report/folds/run.ts';
 import { startedData } from '../journal/sample.ts';
 import { Script, sampleRun } from './sample-run.ts';
+import { foldAll, makeRunReport } from './whole-run.ts';
 
 const T = (offset: string) => `2026-01-05T08:0${offset}Z`;
 const POSTED = {
@@ -252,7 +253,7 @@ describe('runReport', () => {
 describe('ordersDocument', () => {
   it('has the fields of the run report and every move', async () => {
     const entries = await sampleRun();
-    const { orders } = makeOrdersDocument(entries);
+    const orders = foldAll(entries, new OrderFold()).histories();
     expect(orders.map(({ history, ...row }) => row)).toEqual(makeRunReport(entries).orders);
     expect(orders.map((order) => order.history)).toEqual([
       [{ at: T('0:00.080'), from: 'draft', to: 'denied', event: 'DENY' }],

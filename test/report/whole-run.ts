@@ -6,14 +6,16 @@ import { formatCloudEvent } from '../../src/report/export/cloudevents.ts';
 import { type CsvTableName, listCsv } from '../../src/report/export/csv.ts';
 import { formatJsonLine } from '../../src/report/export/jsonl.ts';
 import { TraceFold } from '../../src/report/export/otlp.ts';
-import { RunOutlineFold } from '../../src/report/folds/run.ts';
+import { RunFold, RunOutlineFold } from '../../src/report/folds/run.ts';
 import { HtmlFold } from '../../src/report/html/report.ts';
 import { TimelineFold, type TimelineRow } from '../../src/report/timeline/timeline.ts';
 
-function foldAll<F extends { apply(entry: Entry): unknown }>(entries: Iterable<Entry>, fold: F): F {
+export function foldAll<F extends { apply(entry: Entry): unknown }>(entries: Iterable<Entry>, fold: F): F {
   for (const entry of entries) fold.apply(entry);
   return fold;
 }
+
+export const makeRunReport = (entries: Iterable<Entry>) => foldAll(entries, new RunFold()).report();
 
 /** A journal of a run in memory. */
 export function storeRun(entries: readonly Entry[]): StoredRun {

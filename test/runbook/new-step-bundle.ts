@@ -6,10 +6,10 @@ import { makeReferencePages } from '../../src/cli/generate/reference.ts';
 import { renderMermaidChart } from '../../src/engine/chart/chart.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
-import { makeRunReport } from '../../src/report/folds/run.ts';
 import { checkRunbook } from '../../src/runbook/check.ts';
 import type { CheckedRunbook } from '../../src/runbook/checked.ts';
 import { buildRunbookSchema } from '../../src/runbook/schema.ts';
+import { makeRunReport } from '../report/whole-run.ts';
 
 export { buildRunbookSchema, makeReferencePages, planFor, renderMermaidChart };
 

@@ -19,7 +19,6 @@ import { type InlayHint, type Lens, listInlayHints, listLenses } from './annotat
 import { type Completion, complete } from './completion.ts';
 import { type Fix, listFixes } from './fixes.ts';
 import { type Hover, hover } from './hover.ts';
-import { Lines } from './place.ts';
 import { type Renaming, rename } from './rename.ts';
 import { findSymbol, type NamedPlace } from './symbols.ts';
 
@@ -32,7 +31,6 @@ export interface Disk {
 
 interface Open {
   readonly source: SourceText;
-  readonly lines: Lines;
   readonly kind: FileKind | undefined;
   analysis?: Analysis;
   found?: readonly PlacedDiagnostic[];
@@ -53,12 +51,7 @@ export class LanguageService {
   /** A text was opened or has changed. What it may concern is checked anew when it is next asked about. */
   update(path: string, text: string): void {
     this.forget(path);
-    this.open.set(path, { source: { file: path, text }, lines: new Lines(text), kind: detectKind(path, text) });
-  }
-
-  /** A text is on the disk now, from where the checks of others read it. */
-  saved(path: string): void {
-    this.forget(path);
+    this.open.set(path, { source: { file: path, text }, kind: detectKind(path, text) });
   }
 
   close(path: string): void {
@@ -66,8 +59,11 @@ export class LanguageService {
     this.open.delete(path);
   }
 
-  /** Callers and tests of a runbook lie in its folder; every other text stays as it was found. */
-  private forget(path: string): void {
+  /**
+   * A text has changed, or is on the disk now, from where the checks of others read it. Callers and tests of a runbook lie in its folder;
+   * every other text stays as it was found.
+   */
+  forget(path: string): void {
     for (const [other, each] of this.open) {
       const concerned =
         dirname(other) === dirname(path) && (each.kind !== 'runbook' || each.source.text.includes('call'));
@@ -79,11 +75,6 @@ export class LanguageService {
 
   listOpen(): readonly string[] {
     return [...this.open.keys()];
-  }
-
-  /** The places of a text; undefined where it is not open. */
-  lines(path: string): Lines | undefined {
-    return this.open.get(path)?.lines;
   }
 
   /** As `validate --json` has them; empty for a file of another program. */

@@ -80,7 +80,7 @@ function describe(value: Node, kind: string, text: string): string {
   const about = value.kind === 'map' ? value.get('about') : undefined;
   const said = about?.kind === 'scalar' ? about.text : '';
   const shown = text.includes('\n') ? '' : `\`${text.slice(0, 160)}\``;
-  return [`${kind === 'feed' ? 'feed' : kind}`, said, shown].filter((each) => each !== '').join(' · ');
+  return [kind, said, shown].filter((each) => each !== '').join(' · ');
 }
 
 /** A place at which a name is used, or declared. */

@@ -11,7 +11,7 @@ import {
 import { formatCount } from '../../base/format.ts';
 import { mapFields } from '../../base/json.ts';
 import { makePrintable } from '../../base/printable.ts';
-import type { Json, JsonObject } from '../../journal/entry.ts';
+import type { Entry, Json, JsonObject } from '../../journal/entry.ts';
 import { parseValueJson, readInputs } from '../../runbook/check/inputs.ts';
 import { checkRunbook } from '../../runbook/check.ts';
 import type { CheckedRunbook, InputDeclaration } from '../../runbook/checked.ts';
@@ -49,32 +49,22 @@ export function loadRunbook(
   profile?: Pick<Profile, 'stopRoom'>,
 ): LoadedRunbook {
   const { source, load } = readRunbook(path);
-  const called = new Map<string, SourceText>();
-  const loaded = checkSources(
-    source,
-    (name) => {
-      const text = load(name);
-      if (text !== undefined) called.set(name, text);
-      return text;
-    },
-    profile,
-  );
-  if (loaded.runbook === undefined) refuseOtherKind(source, 'runbook');
-  voice.diagnostics(loaded.diagnostics);
-  if (loaded.runbook === undefined) throw new Invalid(path, loaded.diagnostics);
-  return { runbook: loaded.runbook, sources: listSources(loaded.runbook, called) };
+  const { loaded, diagnostics } = checkSources(source, load, profile);
+  if (loaded === undefined) refuseOtherKind(source, 'runbook');
+  voice.diagnostics(diagnostics);
+  if (loaded === undefined) throw new Invalid(path, diagnostics);
+  return loaded;
 }
 
+/** The texts of a run, as its first entry has them. */
+type Pinned = readonly { readonly name: string; readonly file: string; readonly text: string }[];
+
 /** Checks the pinned texts of a recorded run again with this version's checker. */
-export function loadPinned(
-  pinned: readonly { readonly name: string; readonly file: string; readonly text: string }[],
-  voice: Pick<Voice, 'diagnostics'>,
-): LoadedRunbook {
+export function loadPinned(pinned: Pinned, voice: Pick<Voice, 'diagnostics'>): LoadedRunbook {
   const [first] = pinned;
   if (first === undefined) throw new UserError('the journal holds no runbook', EXIT.failed, 'damaged');
-  const sources = new Map(pinned.map(({ name, file, text }) => [name, { file, text }]));
-  const { runbook, diagnostics } = checkSources({ file: first.file, text: first.text }, (name) => sources.get(name));
-  if (runbook === undefined) {
+  const { loaded, diagnostics } = checkPinned(first, pinned);
+  if (loaded === undefined) {
     voice.diagnostics(diagnostics);
     throw new UserError(
       `the recorded runbook ${makePrintable(first.name, 100)} does not pass the checks of this version`,
@@ -82,21 +72,30 @@ export function loadPinned(
       'invalid',
     );
   }
-  return { runbook, sources: [...sources].map(([name, source]) => ({ name, source })) };
+  return { ...loaded, sources: pinned.map(({ name, file, text }) => ({ name, source: { file, text } })) };
 }
 
-/** Checks the pinned texts of a run for what is shown of it; undefined where they do not pass the checks of this version. */
-export function readPinned(pinned: Parameters<typeof loadPinned>[0]): CheckedRunbook | undefined {
+/** The pinned runbook of a run, for what is shown of it; undefined where it does not pass the checks of this version. */
+export function readPinned(pinned: Pinned): CheckedRunbook | undefined {
   const [first] = pinned;
-  const sources = new Map(pinned.map(({ name, file, text }) => [name, { file, text }]));
-  return first && checkRunbook({ file: first.file, text: first.text }, (name) => sources.get(name)).runbook;
+  return first && checkPinned(first, pinned).loaded?.runbook;
 }
 
-/** The inputs of a recorded run as they are given, a ratio as `2%` or `5bps`; as they were recorded where its texts cannot be read. */
-export function writeRecordedInputs(inputs: JsonObject, pinned: Parameters<typeof loadPinned>[0]): JsonObject {
+function checkPinned({ file, text }: Pinned[number], pinned: Pinned): CheckedSources {
+  const sources = new Map(pinned.map((each) => [each.name, { file: each.file, text: each.text }]));
+  return checkSources({ file, text }, (name) => sources.get(name));
+}
+
+/**
+ * The first entry of a run with its inputs as they are given, a ratio as `2%` or `5bps`; as they were recorded where its texts cannot
+ * be read. Every other entry as it is. For people: a document has them as they were recorded.
+ */
+export function showInputs<E extends Entry>(entry: E): E {
+  if (entry.type !== 'run.started') return entry;
+  const { inputs, sources } = entry.data;
   // Most runbooks have none, and the check of a large one takes its time.
-  const runbook = /\b(?:pct|bps)\b/.test(pinned[0]?.text ?? '') ? readPinned(pinned) : undefined;
-  return runbook === undefined ? inputs : writeInputs(inputs, runbook);
+  const runbook = /\b(?:pct|bps)\b/.test(sources[0]?.text ?? '') ? readPinned(sources) : undefined;
+  return runbook === undefined ? entry : { ...entry, data: { ...entry.data, inputs: writeInputs(inputs, runbook) } };
 }
 
 /** `entry.yaml:7:5`, where a step of the runbook itself is written. `path`: with the rounds, as the engine names it. */
@@ -129,19 +128,29 @@ function writeInput(value: Json, word: string): Json {
   return (ratio === undefined ? undefined : writeRatio(word, ratio)) ?? value;
 }
 
-function checkSources(
+interface CheckedSources {
+  /** Absent where a diagnostic is an error. */
+  readonly loaded?: LoadedRunbook;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Checks a text and what it calls, which `load` gives by name. */
+export function checkSources(
   source: SourceText,
   load: (name: string) => SourceText | undefined,
   profile?: Pick<Profile, 'stopRoom'>,
-): ReturnType<typeof checkRunbook> {
-  const checked = checkRunbook(source, load, profile === undefined ? {} : { stopRoom: profile.stopRoom });
-  return checked.diagnostics.some(({ severity }) => severity === 'error')
-    ? { ...checked, runbook: undefined }
-    : checked;
-}
-
-function listSources(runbook: CheckedRunbook, called: ReadonlyMap<string, SourceText>): LoadedRunbook['sources'] {
-  return [{ name: runbook.name, source: runbook.source }, ...[...called].map(([name, source]) => ({ name, source }))];
+): CheckedSources {
+  const called = new Map<string, SourceText>();
+  const read = (name: string) => {
+    const text = load(name);
+    if (text !== undefined) called.set(name, text);
+    return text;
+  };
+  const options = profile === undefined ? {} : { stopRoom: profile.stopRoom };
+  const { runbook, diagnostics } = checkRunbook(source, read, options);
+  if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error')) return { diagnostics };
+  const others = [...called].map(([name, text]) => ({ name, source: text }));
+  return { loaded: { runbook, sources: [{ name: runbook.name, source }, ...others] }, diagnostics };
 }
 
 /**

@@ -31,7 +31,7 @@ import { makeAccountKey } from '../account/account.ts';
 import { makeKilledError } from '../account/readiness.ts';
 import { EXIT, UserError } from '../errors.ts';
 import type { LoadedRunbook } from '../files/load.ts';
-import { listTradedMarkets } from '../plan.ts';
+import { listMarkets } from '../plan.ts';
 import { type Answer, findAnswer } from '../rehearsal/answers.ts';
 import { makeSetup } from '../run/first-entry.ts';
 import { act, buildVirtualStart, makeVirtualClient } from '../run/virtual-run.ts';
@@ -111,7 +111,7 @@ export async function runOnPaper(options: PaperRun): Promise<RunResult> {
   const wasBefore = recognizeKills(await listKills(shared.killSwitch, key));
   const killed = await shared.killSwitch.engaged(key);
   if (killed !== undefined) throw makeKilledError(killed);
-  const traded = listTradedMarkets(loaded.runbook, inputs, Object.keys(profile.markets));
+  const { traded } = listMarkets(loaded.runbook, inputs, Object.keys(profile.markets));
   const markets = traded.length > 0 ? traded : Object.keys(profile.markets);
   // What the simulated venue still waits for ends with the run.
   const venueClock = new RelayClock(clock);

@@ -4,7 +4,8 @@
  */
 import { toSentence } from '../../base/format.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
-import { listAlarmMeanings } from '../../report/results/alarm-meaning.ts';
+import { ALARM_MEANINGS } from '../../report/results/alarm-meaning.ts';
+import { SCHEDULER_ALARMS } from '../../report/results/scheduler-alarms.ts';
 import type { ErrorKind } from '../../runbook/checked.ts';
 import { CODES } from '../../runbook/codes/codes.ts';
 import { ERROR_KIND_ROWS } from '../../runbook/codes/error-kinds.ts';
@@ -17,7 +18,7 @@ export interface Explanation {
   readonly code: string;
   /**
    * What shows it: a check of a file, the reading of a profile, a limit during a run, what else keeps a request back, an alarm of a
-   * run, or the kind of its error.
+   * run or of the scheduler, or the kind of a run's error.
    */
   readonly kind: 'diagnostic' | 'profile' | 'denial' | 'obstacle' | 'alarm' | 'error_kind';
   readonly severity: 'error' | 'warning' | 'denied' | 'alarm' | 'failed' | 'halted';
@@ -31,70 +32,51 @@ export interface Explanation {
 }
 
 export function listExplanations(): readonly Explanation[] {
-  const checks = Object.entries(CODES as Record<string, CodeRow>).map(
-    ([code, { severity, summary, cause, example, fix }]): Explanation => ({
-      code,
-      kind: 'diagnostic',
+  return [
+    ...explain('diagnostic', CODES as Record<string, CodeRow>, ({ severity, summary, cause, fix }) => ({
       severity,
       meaning: `${toSentence(summary)} ${cause}`,
-      example,
       accepted: fix,
-    }),
-  );
-  const profiles = Object.entries(PROFILE_CODES).map(
-    ([code, { summary, example, fix }]): Explanation => ({
-      code,
-      kind: 'profile',
+    })),
+    ...explain('profile', PROFILE_CODES, ({ summary, fix }, code) => ({
       severity: code === 'profile-ineffective' ? 'warning' : 'error',
       meaning: toSentence(summary),
-      example,
       accepted: fix,
-    }),
-  );
-  const denials = (Object.keys(DENIALS) as (keyof typeof DENIALS)[]).map((code): Explanation => {
-    const { summary, names, example, fix } = DENIALS[code];
-    const figures = names.length === 0 ? '' : ` Its message names ${names.join(', ')}.`;
-    return {
-      code,
-      kind: 'denial',
+    })),
+    ...explain('denial', DENIALS, ({ summary, names, fix }, code) => ({
       severity: 'denied',
-      meaning: `${toSentence(summary)} The request is not sent.${figures}`,
-      example,
+      meaning: `${toSentence(summary)} The request is not sent.${names.length === 0 ? '' : ` Its message names ${names.join(', ')}.`}`,
       accepted: toSentence(fix),
       ...(endsRun(code) ? { endsRun: true } : {}),
-    };
-  });
-  const obstacles = Object.entries(OBSTACLES).map(
-    ([code, { summary, example, fix }]): Explanation => ({
-      code,
-      kind: 'obstacle',
+    })),
+    ...explain('obstacle', OBSTACLES, ({ summary, fix }) => ({
       severity: 'denied',
       meaning: `${toSentence(summary)} The request is not sent.`,
-      example,
       accepted: toSentence(fix),
-    }),
-  );
-  const alarms = listAlarmMeanings().map(
-    ({ name, summary, example, now }): Explanation => ({
-      code: name,
-      kind: 'alarm',
+    })),
+    ...explain('alarm', { ...ALARM_MEANINGS, ...SCHEDULER_ALARMS }, ({ summary, now }) => ({
       severity: 'alarm',
       meaning: toSentence(summary),
-      example,
       accepted: toSentence(now),
-    }),
-  );
-  const kinds = Object.entries(ERROR_KIND_ROWS).map(
-    ([code, { summary, example, now }]): Explanation => ({
-      code,
-      kind: 'error_kind',
+    })),
+    ...explain('error_kind', ERROR_KIND_ROWS, ({ summary, now }, code) => ({
       severity: code === ('unknown_outcome' satisfies ErrorKind) ? 'halted' : 'failed',
       meaning: toSentence(summary),
-      example,
       accepted: toSentence(now),
-    }),
-  );
-  return [...checks, ...profiles, ...denials, ...obstacles, ...alarms, ...kinds];
+    })),
+  ];
+}
+
+/** Explains every row of a table. */
+function explain<C extends string, R extends { readonly example: string }>(
+  kind: Explanation['kind'],
+  table: Readonly<Record<C, R>>,
+  say: (row: R, code: C) => Pick<Explanation, 'severity' | 'meaning' | 'accepted' | 'endsRun'>,
+): readonly Explanation[] {
+  return (Object.entries(table) as [C, R][]).map(([code, row]) => {
+    const { severity, meaning, ...rest } = say(row, code);
+    return { code, kind, severity, meaning, example: row.example, ...rest };
+  });
 }
 
 /** The explanation of a code, in whichever case it is written, or the code that a misspelt one probably means. */

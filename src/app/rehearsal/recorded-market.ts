@@ -9,12 +9,13 @@ import { listTicks, withHistories } from '../../gateway/simulator/config/config.
 import type { PriceHistory, SimulatorConfig } from '../../gateway/simulator/config/settings.ts';
 import { isFeedName } from '../../gateway/simulator/simulator.ts';
 import { formatIsoTime } from '../../report/format.ts';
+import { findLowerBound } from '../../report/time-scale.ts';
 import type { CheckedRunbook } from '../../runbook/checked.ts';
 import { listRunbooks } from '../../runbook/steps/walk.ts';
 import type { Value } from '../../runbook/values.ts';
 import { UserError } from '../errors.ts';
 import { type FeedFile, readFeedFile, readPriceFile } from '../files/prices.ts';
-import { listPossibleMarkets, listTradedMarkets } from '../plan.ts';
+import { listMarkets } from '../plan.ts';
 
 export interface RecordedMarket {
   readonly config: SimulatorConfig;
@@ -92,7 +93,7 @@ export function describeUntraded(
   inputs: Readonly<Record<string, Value>>,
 ): readonly string[] {
   if (listRunbooks(runbook).some(({ feeds }) => feeds.some(({ type }) => type.kind === 'map'))) return [];
-  const possible = listPossibleMarkets(runbook, inputs, Object.keys(listTicks(config)));
+  const { possible } = listMarkets(runbook, inputs, Object.keys(listTicks(config)));
   return recorded
     .filter((market) => !possible.includes(market))
     .map(
@@ -123,14 +124,8 @@ export function describeEnds(spans: readonly Span[], endedAt: number): readonly 
 
 /** The value of a feed at a time; undefined before its first. */
 export function getFeedValue({ times, values }: FeedFile, at: number): string | undefined {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] as number) <= at) low = middle + 1;
-    else high = middle;
-  }
-  return values[low - 1];
+  // Times are whole.
+  return values[findLowerBound(times, at + 1) - 1];
 }
 
 /** `MARKET=FILE` or `FILE`; a path may contain `=` after a slash. */
@@ -146,7 +141,7 @@ function findOnlyMarket(
   known: readonly string[],
   text: string,
 ): string {
-  const traded = listTradedMarkets(runbook, inputs, known);
+  const { traded } = listMarkets(runbook, inputs, known);
   const [market, other] = traded.length > 0 ? traded : known;
   if (market !== undefined && other === undefined) return market;
   throw new UserError(

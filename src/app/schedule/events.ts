@@ -9,6 +9,7 @@ import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import { formatIsoTime } from '../../report/format.ts';
 import { listAlarms } from '../../report/results/alarms.ts';
+import type { SchedulerAlarm } from '../../report/results/scheduler-alarms.ts';
 import type { NoticeSeverity } from '../../venue/profile/setting-form.ts';
 import type { Account } from '../account/account.ts';
 import { type Subject, sendAlarm } from '../account/notifications.ts';
@@ -291,7 +292,7 @@ export class SchedulerEvents {
 
   private sendAlarm(
     severity: NoticeSeverity,
-    event: string,
+    event: SchedulerAlarm,
     message: string,
     { step, ...fields }: Fields & Subject = {},
   ): void {

@@ -52,16 +52,6 @@ export interface FileVerdict {
   readonly error?: string;
 }
 
-/** A rule of `defaults` is one of several cases, and does its work where it answers in one of them. */
-export function listUnusedRules(
-  { file: { source, cases } }: Pick<ReadyTests, 'file'>,
-  verdicts: readonly CaseVerdict[],
-): readonly number[] {
-  const lines = cases.map(({ rules }) => rules.map(({ span }) => findPosition(source.text, span.start).line));
-  const used = lines.flatMap((each, index) => each.filter((line) => !verdicts[index]?.unusedRules.includes(line)));
-  return [...new Set(lines.flat())].filter((line) => !used.includes(line)).sort((a, b) => a - b);
-}
-
 /** Executes a case and judges it. */
 async function judgeCase({ file: { source }, loaded, cases }: ReadyTests, index: number): Promise<CaseAnswer> {
   const { test, inputs, always } = cases[index] as NamedCase;
@@ -77,6 +67,7 @@ async function judgeCase({ file: { source }, loaded, cases }: ReadyTests, index:
   if (sound !== undefined)
     for (const found of findUnsound(test, loaded.runbook.leaves.position, result))
       failures.push(makeFailure(source, sound.span, 'sound', 'a run that is sound', found));
+  const unused = venue.listUnusedRules().map(({ span }) => span.start);
   const verdict = {
     name: test.name,
     line: findPosition(source.text, test.span.start).line,
@@ -85,14 +76,16 @@ async function judgeCase({ file: { source }, loaded, cases }: ReadyTests, index:
     elapsedMs: measureElapsed(report),
     failures,
     ...listAskedMoney(test.expect, report),
-    unusedRules: venue.listUnusedRules().map(({ span }) => findPosition(source.text, span.start).line),
+    unusedRules: unused.map((start) => findPosition(source.text, start).line),
   };
   const sent = venue.sent.map(({ name, number, params, type }) => ({ name, number, params, type }));
-  return { verdict, sent };
+  return { verdict, unused, sent };
 }
 
 interface CaseAnswer {
   readonly verdict: CaseVerdict;
+  /** Where each rule begins that answered nothing: several may be in one line. */
+  readonly unused: readonly number[];
   readonly sent: readonly Target[];
 }
 
@@ -118,6 +111,8 @@ export interface JudgeOptions {
 export interface Judged {
   /** In the order of the cases. */
   readonly verdicts: readonly CaseVerdict[];
+  /** Lines of rules that answered nothing in any case that has them. */
+  readonly unusedRules: readonly number[];
   /** What the stories of the file violate. */
   readonly violations: readonly FoundViolation[];
 }
@@ -148,8 +143,10 @@ export async function judgeAll(files: readonly ReadyTests[], options: JudgeOptio
   const ends = splitAs(drawn, (await work(drawn.flat(), 'story')) as readonly StoryEnd[]);
   return Promise.all(
     files.map(async (file, at) => {
-      const verdicts = (judged[at] as readonly CaseAnswer[]).map(({ verdict }) => verdict);
-      if (stories === 0) return { verdicts, violations: [] };
+      const ended = judged[at] as readonly CaseAnswer[];
+      const verdicts = ended.map(({ verdict }) => verdict);
+      const unusedRules = listUnusedRules(file, ended);
+      if (stories === 0) return { verdicts, unusedRules, violations: [] };
       const told = (drawn[at] ?? []).map((each, place) => ({ ...each, end: ends[at]?.[place] as StoryEnd }));
       const violations = await findShortest(told, (index, story) => runStory(file, index, story));
       const explored = verdicts.map((verdict, index): CaseVerdict => {
@@ -157,9 +154,22 @@ export async function judgeAll(files: readonly ReadyTests[], options: JudgeOptio
         const variations = told.filter((each) => each.index === index).length;
         return verdict.ok ? { ...verdict, ok: own.length === 0, explored: { variations, violations: own } } : verdict;
       });
-      return { verdicts: explored, violations };
+      return { verdicts: explored, unusedRules, violations };
     }),
   );
+}
+
+/** A rule of `defaults` is one of several cases, and does its work where it answers in one of them. */
+function listUnusedRules(
+  { file: { source, cases } }: Pick<ReadyTests, 'file'>,
+  answers: readonly CaseAnswer[],
+): readonly number[] {
+  const starts = cases.map(({ rules }) => rules.map(({ span }) => span.start));
+  const used = new Set(
+    starts.flatMap((each, index) => each.filter((start) => !answers[index]?.unused.includes(start))),
+  );
+  const lines = starts.flat().flatMap((start) => (used.has(start) ? [] : findPosition(source.text, start).line));
+  return [...new Set(lines)].sort((a, b) => a - b);
 }
 
 function listPassed(cases: readonly NamedCase[], answers: readonly CaseAnswer[]): readonly Explored[] {

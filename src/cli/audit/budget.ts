@@ -92,12 +92,7 @@ function drawBuckets(
     const style: Style = limit !== undefined && bucket.peak > limit * 0.8 ? 'warning' : 'good';
     const bar = `${'█'.repeat(Math.floor(share * BAR_WIDTH))}${PARTS[Math.floor(((share * BAR_WIDTH) % 1) * 8)] ?? ''}`;
     const left = bucket.remaining === undefined ? '' : `, ${bucket.remaining} left`;
-    const after = terminal.style(
-      'faint',
-      formatOffset(at - startedAt, 0)
-        .replace(/\.000$/, '')
-        .padStart(12),
-    );
+    const after = terminal.style('faint', formatOffset(at - startedAt, 0).padStart(12));
     lines.push(
       `${after}  ${terminal.style(style, bar.padEnd(BAR_WIDTH))}  ${bucket.peak}${terminal.style('faint', ` (${formatCount(bucket.requests, 'request')}${left})`)}`,
     );

@@ -1,6 +1,7 @@
 /** `runbook audit export`: prints a run in the format of another tool, on standard output. Sends nothing anywhere. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
+import { showInputs } from '../../app/files/load.ts';
 import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { type Reviewed, readAnchorFiles, withRun } from '../../app/stores/review.ts';
 import { makePrintable } from '../../base/printable.ts';
@@ -58,7 +59,8 @@ async function* exportAs(
     case 'csv':
       return yield* exportTable(store, run, table);
     case 'html': {
-      const page = await foldEntries(store, run, new HtmlFold());
+      const page = new HtmlFold();
+      await foldEntries(store, run, { apply: (entry) => page.apply(showInputs(entry)) });
       const verdict = await verifyRun(store, run, anchors);
       return yield* page.write({
         verdict,

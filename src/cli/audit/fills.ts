@@ -1,6 +1,7 @@
 /** `runbook audit fills`: shows the fills of a run, one by one and summed by market and side. */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { withRun } from '../../app/stores/review.ts';
+import { formatList } from '../../base/format.ts';
 import { foldEntries } from '../../journal/reading.ts';
 import type { RunRow } from '../../journal/store.ts';
 import { type FillsDocument, summarizeFills } from '../../report/folds/fills.ts';
@@ -65,7 +66,6 @@ export function formatQuoteNote(
   terminal: Output,
 ): string {
   const quotes = [...new Set(rows.map(({ market }) => formatQuoteCurrency(market).trim()))];
-  const named = `${columns.slice(0, -1).join(', ')} and ${columns.at(-1)}`;
   const unit = quotes.length === 1 && quotes[0] !== '' ? quotes[0] : "each market's quote currency";
-  return terminal.style('faint', `${named} in ${unit}, of run ${formatText(run)}, ${mode}`);
+  return terminal.style('faint', `${formatList(columns)} in ${unit}, of run ${formatText(run)}, ${mode}`);
 }

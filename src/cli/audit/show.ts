@@ -1,7 +1,7 @@
 /** `runbook audit show`: prints the timeline of a run, whole or filtered, or one raw entry. */
 
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
-import { writeRecordedInputs } from '../../app/files/load.ts';
+import { showInputs } from '../../app/files/load.ts';
 import { findOrder, type NamedOrder } from '../../app/stores/find-order.ts';
 import { isWithin, makeNoStepError } from '../../app/stores/find-step.ts';
 import { withRun } from '../../app/stores/review.ts';
@@ -14,7 +14,13 @@ import { ApprovalFold } from '../../report/folds/approvals.ts';
 import { ResultFold } from '../../report/folds/run.ts';
 import { formatIsoTime, formatText, type Role } from '../../report/format.ts';
 import { RoutineFilter } from '../../report/timeline/routine.ts';
-import { printTimeline, type RowKind, TimelineFold, type TimelineRow } from '../../report/timeline/timeline.ts';
+import {
+  makeRowDocument,
+  printTimeline,
+  type RowKind,
+  TimelineFold,
+  type TimelineRow,
+} from '../../report/timeline/timeline.ts';
 import { looksLikeDuration, readDuration, readTime } from '../../runbook/expression/literals.ts';
 import type { Given } from '../actions/actions.ts';
 import { ROW_KINDS } from '../choices.ts';
@@ -59,14 +65,8 @@ async function* passThrough(entries: AsyncIterable<Entry>, fold: ResultFold): As
   }
 }
 
-/** The inputs of the run as they can be given again. */
 async function* describeInputs(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
-  for await (const entry of entries)
-    if (entry.type !== 'run.started') yield entry;
-    else {
-      const inputs = writeRecordedInputs(entry.data.inputs, entry.data.sources);
-      yield { ...entry, data: { ...entry.data, inputs } };
-    }
+  for await (const entry of entries) yield showInputs(entry);
 }
 
 async function* writeLines(rows: AsyncIterable<TimelineRow>, terminal: Output): AsyncGenerator<string> {
@@ -90,10 +90,6 @@ async function* writeDocument(
     before = ',';
   }
   yield `${before === ',' ? '' : before}],${JSON.stringify(result.result()).slice(1)}`;
-}
-
-function makeRowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
-  return { sequence: seq, at: formatIsoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
 }
 
 const ROLE_STYLE: Readonly<Record<Role, Style | undefined>> = {

@@ -4,7 +4,7 @@
  */
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readText } from '../../app/files/files.ts';
-import { writeRecordedInputs } from '../../app/files/load.ts';
+import { showInputs } from '../../app/files/load.ts';
 import { readKillsOfRun } from '../../app/kill/kill-records.ts';
 import { readAnchorFiles, withRun } from '../../app/stores/review.ts';
 import { SystemClock } from '../../base/clock.ts';
@@ -47,7 +47,7 @@ export async function summarise({ run: name, key }: Given<'audit summary'>, revi
       orders: page.orders.map(makeOrderDocument),
     };
     terminal.answer(document, () => {
-      const inputs = toFacts(writeRecordedInputs(first.data.inputs, first.data.sources));
+      const inputs = toFacts(showInputs(first).data.inputs);
       return formatSummary({ ...page, inputs }, answers, terminal);
     });
     return verdict.ok ? EXIT.done : EXIT.failed;

@@ -11,12 +11,12 @@ import {
   MessageType,
   ResponseError,
   ShowMessageNotification,
+  type TextDocumentPositionParams,
   TextDocumentSyncKind,
   TextDocuments,
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Completion } from '../../app/editor/completion.ts';
-import { type Position, toEditorRange } from '../../app/editor/place.ts';
 import { LanguageService } from '../../app/editor/service.ts';
 import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readCalled } from '../../app/files/runbook.ts';
@@ -101,7 +101,7 @@ export async function serveLanguage(): Promise<ExitCode> {
     timer = clock.after(tookMs < QUICK_MS ? 0 : SETTLED_MS, push);
   });
   documents.onDidSave(({ document }) => {
-    service.saved(pathOf(document.uri));
+    service.forget(pathOf(document.uri));
     push();
   });
   documents.onDidClose(({ document }) => {
@@ -109,18 +109,17 @@ export async function serveLanguage(): Promise<ExitCode> {
     void connection.sendDiagnostics({ uri: document.uri, diagnostics: [] });
   });
 
-  /** The path and offset of a question; the text may have changed since its last event. */
-  const at = ({ textDocument, position }: { textDocument: { uri: string }; position: Position }) => {
-    const path = pathOf(textDocument.uri);
-    const lines = service.lines(path);
-    return { path, lines, offset: lines?.toOffset(position) ?? 0, uri: textDocument.uri };
+  /** The path and offset of a question. */
+  const at = ({ textDocument: { uri }, position }: TextDocumentPositionParams) => {
+    const document = documents.get(uri);
+    return { path: pathOf(uri), document, offset: document?.offsetAt(position) ?? 0, uri };
   };
 
   connection.onCompletion((params) => {
-    const { path, offset, lines } = at(params);
-    const text = documents.get(params.textDocument.uri)?.getText() ?? '';
+    const { path, offset, document } = at(params);
+    const text = document?.getText() ?? '';
     const start = offset - (/\w*$/.exec(text.slice(0, offset))?.[0].length ?? 0);
-    const range = lines?.toRange({ start, end: offset });
+    const range = document && toRange(document, { start, end: offset });
     return service.complete(path, offset).map(({ label, kind, detail, doc, insert }) => ({
       label,
       kind: KINDS[kind],
@@ -130,46 +129,48 @@ export async function serveLanguage(): Promise<ExitCode> {
     }));
   });
   connection.onHover((params) => {
-    const { path, offset, lines } = at(params);
+    const { path, offset, document } = at(params);
     const found = service.hover(path, offset);
-    if (found === undefined || lines === undefined) return null;
+    if (found === undefined || document === undefined) return null;
     const contents = { kind: MarkupKind.Markdown, value: found.markdown };
-    return found.span === undefined ? { contents } : { contents, range: lines.toRange(found.span) };
+    return found.span === undefined ? { contents } : { contents, range: toRange(document, found.span) };
   });
   connection.onDefinition((params) => {
-    const { path, offset, lines, uri } = at(params);
+    const { path, offset, document, uri } = at(params);
     const found = service.symbol(path, offset);
-    return found === undefined || lines === undefined ? null : { uri, range: lines.toRange(found.declaration.span) };
+    return found === undefined || document === undefined
+      ? null
+      : { uri, range: toRange(document, found.declaration.span) };
   });
   connection.onReferences((params) => {
-    const { path, offset, lines, uri } = at(params);
+    const { path, offset, document, uri } = at(params);
     const found = service.symbol(path, offset);
-    if (found === undefined || lines === undefined) return [];
+    if (found === undefined || document === undefined) return [];
     const declared: readonly Span[] = params.context.includeDeclaration ? [found.declaration.span] : [];
-    return [...declared, ...found.uses].map((span) => ({ uri, range: lines.toRange(span) }));
+    return [...declared, ...found.uses].map((span) => ({ uri, range: toRange(document, span) }));
   });
   connection.onPrepareRename((params) => {
-    const { path, offset, lines } = at(params);
+    const { path, offset, document } = at(params);
     const found = service.symbol(path, offset);
-    return found === undefined || lines === undefined ? null : lines.toRange(found.span);
+    return found === undefined || document === undefined ? null : toRange(document, found.span);
   });
   connection.onRenameRequest((params) => {
-    const { path, offset, lines, uri } = at(params);
+    const { path, offset, document, uri } = at(params);
     const renaming = service.rename(path, offset, params.newName);
-    if ('refused' in renaming || lines === undefined)
+    if ('refused' in renaming || document === undefined)
       throw new ResponseError(
         ErrorCodes.InvalidParams,
         'refused' in renaming ? renaming.refused : 'the file is not open',
       );
-    const edits = renaming.edits.map(({ span, text }) => ({ range: lines.toRange(span), newText: text }));
+    const edits = renaming.edits.map(({ span, text }) => ({ range: toRange(document, span), newText: text }));
     return { changes: { [uri]: edits } };
   });
   connection.onCodeAction(({ textDocument, range }) => {
     const path = pathOf(textDocument.uri);
-    const lines = service.lines(path);
-    if (lines === undefined) return [];
+    const document = documents.get(textDocument.uri);
+    if (document === undefined) return [];
     return service
-      .fixes(path, lines.toOffset(range.start), lines.toOffset(range.end))
+      .fixes(path, document.offsetAt(range.start), document.offsetAt(range.end))
       .map(({ title, edit, diagnostic }) => ({
         title,
         kind: CodeActionKind.QuickFix,
@@ -177,33 +178,35 @@ export async function serveLanguage(): Promise<ExitCode> {
           .diagnose(path)
           .filter((each) => each.code === diagnostic.code && each.message === diagnostic.message)
           .map(toDiagnostic),
-        edit: { changes: { [textDocument.uri]: [{ range: lines.toRange(edit.span), newText: edit.text }] } },
+        edit: { changes: { [textDocument.uri]: [{ range: toRange(document, edit.span), newText: edit.text }] } },
       }));
   });
   connection.onDocumentFormatting(({ textDocument }) => {
     const path = pathOf(textDocument.uri);
-    const [lines, text] = [service.lines(path), service.format(path)];
-    const end = documents.get(textDocument.uri)?.getText().length;
-    if (lines === undefined || text === undefined || end === undefined) return [];
-    return [{ range: lines.toRange({ start: 0, end }), newText: text }];
+    const document = documents.get(textDocument.uri);
+    const text = service.format(path);
+    if (document === undefined || text === undefined) return [];
+    return [{ range: toRange(document, { start: 0, end: document.getText().length }), newText: text }];
   });
   connection.languages.inlayHint.on(({ textDocument, range }) => {
     const path = pathOf(textDocument.uri);
-    const lines = service.lines(path);
-    if (lines === undefined) return [];
-    return service.inlayHints(path, lines.toOffset(range.start), lines.toOffset(range.end)).map(({ offset, text }) => ({
-      position: lines.toPosition(offset),
-      label: text,
-      kind: InlayHintKind.Type,
-      paddingLeft: true,
-    }));
+    const document = documents.get(textDocument.uri);
+    if (document === undefined) return [];
+    return service
+      .inlayHints(path, document.offsetAt(range.start), document.offsetAt(range.end))
+      .map(({ offset, text }) => ({
+        position: document.positionAt(offset),
+        label: text,
+        kind: InlayHintKind.Type,
+        paddingLeft: true,
+      }));
   });
   connection.onCodeLens(({ textDocument }) => {
     const path = pathOf(textDocument.uri);
-    const lines = service.lines(path);
-    if (lines === undefined) return [];
+    const document = documents.get(textDocument.uri);
+    if (document === undefined) return [];
     return service.lenses(path).map(({ offset, title, command }) => ({
-      range: lines.toRange({ start: offset, end: offset }),
+      range: toRange(document, { start: offset, end: offset }),
       command: { title, command: command ?? '', ...(command === undefined ? {} : { arguments: [textDocument.uri] }) },
     }));
   });
@@ -226,10 +229,17 @@ export async function serveLanguage(): Promise<ExitCode> {
   return EXIT.done;
 }
 
-function toDiagnostic(found: PlacedDiagnostic) {
-  const { severity, code, message, hint } = found;
+function toRange(document: TextDocument, { start, end }: Span) {
+  return { start: document.positionAt(start), end: document.positionAt(Math.max(start, end)) };
+}
+
+/** Editors count lines and columns from 0. */
+function toDiagnostic({ severity, code, message, hint, line, column, endLine, endColumn }: PlacedDiagnostic) {
   return {
-    range: toEditorRange(found),
+    range: {
+      start: { line: line - 1, character: column - 1 },
+      end: { line: endLine - 1, character: endColumn - 1 },
+    },
     severity: severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
     code,
     source: 'runbook',

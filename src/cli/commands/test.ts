@@ -3,7 +3,7 @@ import { EXIT, type ExitCode, UserError } from '../../app/errors.ts';
 import { readSource } from '../../app/files/files.ts';
 import { refuseOtherKind } from '../../app/files/kinds.ts';
 import { type ReadyTests, readTests } from '../../app/testing/tests.ts';
-import { type CaseVerdict, type FileVerdict, judgeAll, listUnusedRules } from '../../app/testing/verdict.ts';
+import { type CaseVerdict, type FileVerdict, judgeAll } from '../../app/testing/verdict.ts';
 import { writeCases } from '../../app/testing/written-case.ts';
 import { SystemClock } from '../../base/clock.ts';
 import { type Diagnostic, placeDiagnostic, sortForReading } from '../../base/diagnostic.ts';
@@ -44,8 +44,7 @@ export async function testFiles(
   const written = writeCase === undefined || only === undefined ? [] : writeCases(writeCase, only, found);
   const verdicts = read.map((each): FileVerdict => {
     if ('verdict' in each) return each.verdict;
-    const cases = judged[ready.indexOf(each)]?.verdicts ?? [];
-    const unusedRules = listUnusedRules(each, cases);
+    const { verdicts: cases = [], unusedRules = [] } = judged[ready.indexOf(each)] ?? {};
     return {
       file: each.path,
       runbook: each.file.runbook,

@@ -2,7 +2,8 @@
  * Generates the reference in Markdown from the tables, one page per table; a page contains nothing that its table does not.
  */
 import { toSentence } from '../../base/format.ts';
-import { listAlarmMeanings } from '../../report/results/alarm-meaning.ts';
+import { ALARM_MEANINGS, type AlarmRow } from '../../report/results/alarm-meaning.ts';
+import { SCHEDULER_ALARMS } from '../../report/results/scheduler-alarms.ts';
 import { renderErrorReference } from '../../runbook/codes/codes.ts';
 import { ERROR_KIND_ROWS } from '../../runbook/codes/error-kinds.ts';
 import type { FunctionRow } from '../../runbook/functions/function-row.ts';
@@ -70,25 +71,21 @@ function makeDenialCodes(): string {
 
 /** What the end of a run, its report and its notices name, with what to do now. */
 function makeRunWords(): string {
-  const head = ['name', 'meaning', 'example', 'what to do now'];
+  const list = (table: Readonly<Record<string, AlarmRow & { readonly summary: string }>>) =>
+    makeTable(
+      ['name', 'meaning', 'example', 'what to do now'],
+      Object.entries(table).map(([name, { summary, example, now }]) => [formatCode(name), summary, example, now]),
+    );
   return [
     '## Error kinds',
     'The kind of the error with which a step or a run ends (docs/language.md, When a step fails).',
-    makeTable(
-      head,
-      Object.entries(ERROR_KIND_ROWS).map(([name, { summary, example, now }]) => [
-        formatCode(name),
-        summary,
-        example,
-        now,
-      ]),
-    ),
+    list(ERROR_KIND_ROWS),
     '## Alarms',
     'What a person should look at, in the report of a run, `audit summary` and the notices to `ops`.',
-    `${makeTable(
-      head,
-      listAlarmMeanings().map(({ name, summary, example, now }) => [formatCode(name), summary, example, now]),
-    )}\n`,
+    list(ALARM_MEANINGS),
+    '## Alarms of the scheduler',
+    'What it logs and sends to `ops` beside the alarms of its runs.',
+    `${list(SCHEDULER_ALARMS)}\n`,
   ].join('\n\n');
 }
 

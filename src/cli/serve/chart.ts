@@ -4,6 +4,7 @@
  */
 
 import { UserError } from '../../app/errors.ts';
+import { readPinned } from '../../app/files/load.ts';
 import { makeXstateChart, renderDotChart } from '../../engine/chart/chart.ts';
 import type { EntryOf } from '../../journal/entry.ts';
 import {
@@ -12,7 +13,6 @@ import {
   makeDrawnChart,
   makeListedChart,
 } from '../../report/page/chart-layout.ts';
-import { checkRunbook } from '../../runbook/check.ts';
 import { drawSvg, type Graphviz, loadGraphviz } from '../terminal/svg.ts';
 
 const charts = new Map<string, Promise<ChartDocument>>();
@@ -34,11 +34,9 @@ async function layOut(
   { data: { sources } }: EntryOf<'run.started'>,
   load: () => Promise<Graphviz>,
 ): Promise<ChartDocument> {
-  const [first] = sources;
-  if (first === undefined) return makeListedChart([], 'the journal holds no runbook');
-  const texts = new Map(sources.map(({ name, file, text }) => [name, { file, text }]));
-  const { runbook, diagnostics } = checkRunbook({ file: first.file, text: first.text }, (name) => texts.get(name));
-  if (runbook === undefined || diagnostics.some(({ severity }) => severity === 'error'))
+  if (sources.length === 0) return makeListedChart([], 'the journal holds no runbook');
+  const runbook = readPinned(sources);
+  if (runbook === undefined)
     return makeListedChart([], 'the recorded runbook does not pass the checks of this version');
   const states = listChartStates(makeXstateChart(runbook));
   try {

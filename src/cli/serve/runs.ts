@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../app/errors.ts';
+import { showInputs } from '../../app/files/load.ts';
 import { readKillsDuring } from '../../app/kill/kill-records.ts';
 import type { StateFolder } from '../../app/state.ts';
 import { listArchives } from '../../app/stores/archives.ts';
@@ -243,7 +244,7 @@ async function catchUp(store: JournalReader, run: string, kept: KeptFold<Growing
     const page = await readRange(store, run, { after: kept.head.seq, limit: PAGE });
     for (const stored of page) {
       for (const entry of readLines([stored])) {
-        if (kept.ahead === 0) fold.apply(entry);
+        if (kept.ahead === 0) fold.apply(showInputs(entry));
         else kept.ahead -= 1;
       }
       kept.head = toHead(stored);

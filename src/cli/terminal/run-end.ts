@@ -4,7 +4,7 @@
  */
 
 import { EXIT, type ExitCode } from '../../app/errors.ts';
-import { findStepPlace, readPinned, writeRecordedInputs } from '../../app/files/load.ts';
+import { findStepPlace, readPinned, showInputs } from '../../app/files/load.ts';
 import { exitAfter } from '../../app/process.ts';
 import type { EndedRun } from '../../app/run/outcome.ts';
 import { describeUnsettled } from '../../app/run/unsettled.ts';
@@ -64,12 +64,12 @@ export async function showReport(source: ReportSource, terminal: Output): Promis
 /** What is known of the run, with its inputs as they can be given again, and where the step that failed is written. */
 async function describeRun(source: ReportSource): Promise<{ readonly outline: RunOutline; readonly place?: string }> {
   const outline = source.known.outline();
-  for await (const { type, data } of source.entries()) {
-    if (type !== 'run.started') break;
+  for await (const entry of source.entries()) {
+    if (entry.type !== 'run.started') break;
     const step = outline.error?.step;
-    const runbook = step === undefined ? undefined : readPinned(data.sources);
+    const runbook = step === undefined ? undefined : readPinned(entry.data.sources);
     const place = runbook === undefined || step === undefined ? undefined : findStepPlace(runbook, step);
-    const inputs = writeRecordedInputs(outline.inputs, data.sources);
+    const { inputs } = showInputs(entry).data;
     return { outline: { ...outline, inputs }, ...(place === undefined ? {} : { place }) };
   }
   return { outline };

@@ -25,7 +25,6 @@ export interface HandledRequest {
 const DEFAULT_COST = 10;
 /** The wait that a refusal names if it does not follow from the token window. */
 const SHORT_WAIT_MS = 1000;
-const LIMITED = new VenueError('RATE_LIMIT_EXCEEDED', 'too many requests', 429);
 const ORDER_ACTIONS: ReadonlySet<string> = new Set<EndpointName>(['POST /orders', 'PUT /orders', 'DELETE /orders']);
 
 export class Admission {
@@ -44,14 +43,14 @@ export class Admission {
     this.venue.events.settle(at);
     if (fault?.do === 'rate_limited') {
       const nothingLeft = { admitted: false, remaining: 0, resetAt: at + SHORT_WAIT_MS, waitMs: SHORT_WAIT_MS };
-      return { answer: this.answers.buildLimited(nothingLeft, LIMITED, fault.retryAfter), tokens: 0 };
+      return { answer: this.answers.buildLimited(nothingLeft, fault.retryAfter), tokens: 0 };
     }
     const { name } = request;
     const cost = this.getCost(name);
     const verdict = this.tokens.ask(cost, at);
-    if (!verdict.admitted) return { answer: this.answers.buildLimited(verdict, LIMITED), tokens: 0 };
+    if (!verdict.admitted) return { answer: this.answers.buildLimited(verdict), tokens: 0 };
     if (ORDER_ACTIONS.has(name) && !this.tokens.askOrderAction(at)) {
-      return { answer: this.answers.buildLimited({ ...verdict, waitMs: SHORT_WAIT_MS }, LIMITED), tokens: cost };
+      return { answer: this.answers.buildLimited({ ...verdict, waitMs: SHORT_WAIT_MS }), tokens: cost };
     }
     const outcome = this.decideOutcome(request, caller, at, fault);
     const answer = this.answers.applyFault(this.answers.buildAnswer(outcome, verdict), fault);

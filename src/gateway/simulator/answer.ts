@@ -5,7 +5,7 @@
 import type { WireAnswer } from '../transport.ts';
 import type { FaultRule } from './config/faults.ts';
 import type { Settings } from './config/settings.ts';
-import type { VenueError } from './market/request.ts';
+import { VenueError } from './market/request.ts';
 import type { TokenVerdict } from './tokens.ts';
 
 export type Outcome =
@@ -18,6 +18,8 @@ export interface VenueAnswer {
   readonly success: boolean;
   readonly error: string;
 }
+
+const LIMITED = new VenueError('RATE_LIMIT_EXCEEDED', 'too many requests', 429);
 
 export class Answers {
   private readonly settings: Settings;
@@ -48,13 +50,13 @@ export class Answers {
   }
 
   /** Builds a refusal for lack of tokens. `retryAfter`, from a fault, replaces the computed seconds. */
-  buildLimited(verdict: TokenVerdict, refusal: VenueError, retryAfter?: string): VenueAnswer {
+  buildLimited(verdict: TokenVerdict, retryAfter?: string): VenueAnswer {
     const { tokens } = this.settings;
     const seconds = retryAfter ?? String(Math.ceil(verdict.waitMs / 1000));
     const headers = this.buildHeaders(verdict);
     if (tokens.retryAfter === 'x' || tokens.retryAfter === 'both') headers['x-ratelimit-retry-after'] = seconds;
     if (tokens.retryAfter === 'plain' || tokens.retryAfter === 'both') headers['retry-after'] = seconds;
-    const error = this.formatError(refusal);
+    const error = this.formatError(LIMITED);
     return createAnswer(tokens.status, headers, formatEnvelope(false, error, []), error);
   }
 

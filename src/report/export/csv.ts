@@ -11,7 +11,7 @@ import { OrderFold } from '../folds/orders.ts';
 import type { RunOutlineFold } from '../folds/run.ts';
 import { formatIsoTime } from '../format.ts';
 import type { RequestFold, StepFold } from '../results/run-rows.ts';
-import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
+import { makeRowDocument, TimelineFold } from '../timeline/timeline.ts';
 
 type Row = Readonly<Record<string, Json | undefined>>;
 
@@ -36,7 +36,10 @@ export const CSV_TABLES = {
     columns: ['sequence', 'at', 'offsetMs', 'kind', 'depth', 'text'],
     list: () => {
       const fold = new TimelineFold();
-      return { apply: (entry) => toTimelineRows(fold.apply(entry)), end: () => toTimelineRows(fold.unanswered()) };
+      return {
+        apply: (entry) => fold.apply(entry).map(makeRowDocument),
+        end: () => fold.unanswered().map(makeRowDocument),
+      };
     },
   },
   entries: {
@@ -126,17 +129,6 @@ function formatRows(columns: readonly string[], rows: Iterable<Row>): string {
 
 function toEntryRow({ seq, at, type, step, actor, epoch, data, hash }: Entry): Row {
   return { sequence: seq, at: formatIsoTime(at), type, step, actor, epoch, data: data as Json, hash };
-}
-
-function toTimelineRows(rows: readonly TimelineRow[]): readonly Row[] {
-  return rows.map(({ seq, at, offsetMs, kind, depth, spans }) => ({
-    sequence: seq,
-    at: formatIsoTime(at),
-    offsetMs,
-    kind,
-    depth,
-    text: spans.map((span) => span.text).join(''),
-  }));
 }
 
 function formatLine(cells: readonly string[]): string {

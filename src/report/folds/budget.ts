@@ -72,12 +72,6 @@ interface Bucket {
 
 const DEFAULT_WINDOW_MS = 60_000;
 
-export function makeBudgetDocument(entries: Iterable<Entry>): BudgetDocument {
-  const fold = new BudgetFold();
-  for (const entry of entries) fold.apply(entry);
-  return fold.document();
-}
-
 export class BudgetFold {
   private readonly series = new PointSeries<SpentTokens>(MOST_POINTS, MERGED_TOKENS);
   private readonly waiting = new PassingMap<string, Spending>();

@@ -4,12 +4,10 @@
  */
 import { Decimal, type DecimalString, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatMicros } from '../../base/format.ts';
-import type { Entry } from '../../journal/entry.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { computeAveragePrice, sumFills, sumNetSize } from '../../venue/order/fills.ts';
 import { compareTraded } from '../../venue/position/position-book.ts';
 import type { FillRecord, Side } from '../../venue/records.ts';
-import { foldOrders } from './orders.ts';
 
 export interface FillRow {
   /** The venue's id of the fill. */
@@ -55,10 +53,6 @@ export interface FillsDocument {
   readonly totals: readonly FillTotal[];
   /** By market: the change of the position by the fills, long positive, base currency. */
   readonly net: Readonly<Record<string, DecimalString>>;
-}
-
-export function makeFillsDocument(entries: Iterable<Entry>): FillsDocument {
-  return summarizeFills(foldOrders(entries));
 }
 
 /** The fills of orders that are already folded. */

@@ -45,24 +45,6 @@ export interface OrderHistory extends OrderRow {
   }[];
 }
 
-/** `audit orders RUN --json`. */
-interface OrdersDocument {
-  readonly orders: readonly OrderHistory[];
-}
-
-export function makeOrdersDocument(entries: Iterable<Entry>): OrdersDocument {
-  const fold = new OrderFold();
-  for (const entry of entries) fold.apply(entry);
-  return { orders: fold.histories() };
-}
-
-/** The run's orders as the engine's order tracker has them, in the order of their intents. */
-export function foldOrders(entries: Iterable<Entry>): readonly TrackedOrder[] {
-  const fold = new OrderFold();
-  for (const entry of entries) fold.apply(entry);
-  return fold.orders();
-}
-
 /** A change of an order's state; `at`: epoch ms. */
 type StateChange = Pick<TrackerChange, 'from' | 'to' | 'event'> & { readonly at: number };
 

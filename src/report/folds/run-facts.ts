@@ -4,7 +4,6 @@
  * with the run's orders, and not with its length (docs/design/long-runs.md, What grows).
  */
 import type { Away, DataOf, Entry, ErrorFact, Json, JsonObject, RunMode, RunOutcome } from '../../journal/entry.ts';
-import type { TrackedOrder } from '../../journal/orders.ts';
 import { StoreError } from '../../journal/store.ts';
 import { getReview } from '../../venue/order/states.ts';
 import type { LeftSide } from '../../venue/position/residual.ts';
@@ -169,11 +168,6 @@ export class RunPageFold {
 
   get newest(): number {
     return this.seq;
-  }
-
-  /** The orders as the engine's order tracker has them. */
-  listTracked(): readonly TrackedOrder[] {
-    return this.orders.listTracked();
   }
 
   listFollowed(): readonly FollowedOrder[] {

@@ -79,13 +79,6 @@ interface AlarmRow extends Alarm {
   readonly at: string;
 }
 
-/** Folds a run's entries into its report. Throws StoreError `damaged` when they do not begin with `run.started`. */
-export function makeRunReport(entries: Iterable<Entry>): RunReport {
-  const fold = new RunFold();
-  for (const entry of entries) fold.apply(entry);
-  return fold.report();
-}
-
 /** Folds what a run came to, entry by entry. */
 export class ResultFold {
   readonly orders = new OrderFold();

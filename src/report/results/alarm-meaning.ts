@@ -2,19 +2,20 @@
  * Says what to do about each alarm of a run, for the trader who reads it at night; `runbook explain` and the reference print it. The
  * compiler asks for a row of each name.
  */
+import { mapFields } from '../../base/json.ts';
 import { ORDER_ALARMS, type OrderAlarmName } from '../../venue/order/context.ts';
+import type { OtherAlarmName } from './alarms.ts';
 
-/** Alarms that are no change of an order of the run. */
 const OTHER_ALARMS = {
   Undelivered: 'a message of the run reached no one; the text beside it says why',
   LeftByCancelAll: 'an order that `cancel_all` was to cancel could still fill',
   LateOrderOfEarlierRun:
     'the venue shows an order of an earlier run otherwise than the journal of that run has it last',
-} as const;
+} as const satisfies Record<OtherAlarmName, string>;
 
-type AlarmName = OrderAlarmName | keyof typeof OTHER_ALARMS;
+type AlarmName = OrderAlarmName | OtherAlarmName;
 
-interface AlarmRow {
+export interface AlarmRow {
   /** A situation that raises it. */
   readonly example: string;
   /** What to do now. */
@@ -136,10 +137,7 @@ const ALARM_ROWS = {
 } as const satisfies Record<AlarmName, AlarmRow>;
 
 /** By its name: what it means, a situation, what to do now. */
-export function listAlarmMeanings(): readonly (AlarmRow & { readonly name: string; readonly summary: string })[] {
-  return Object.entries({ ...ORDER_ALARMS, ...OTHER_ALARMS }).map(([name, summary]) => ({
-    name,
-    summary,
-    ...ALARM_ROWS[name as AlarmName],
-  }));
-}
+export const ALARM_MEANINGS = mapFields({ ...ORDER_ALARMS, ...OTHER_ALARMS }, (summary, name) => ({
+  summary,
+  ...ALARM_ROWS[name as AlarmName],
+}));

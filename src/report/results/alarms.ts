@@ -13,20 +13,25 @@ export interface Alarm {
 }
 
 export function listAlarms(entry: Entry): readonly Alarm[] {
+  if (entry.type !== 'order.alarmed') return listOtherAlarms(entry);
+  const { clientOrderId, alarm } = entry.data;
+  const meaning = findMeaning(ORDER_ALARMS, alarm);
+  return [{ clientOrderId, alarm, ...(meaning === undefined ? {} : { meaning }) }];
+}
+
+/** Alarms that are no change of an order of the run. */
+export type OtherAlarmName = ReturnType<typeof listOtherAlarms>[number]['alarm'];
+
+function listOtherAlarms(entry: Entry) {
   switch (entry.type) {
-    case 'order.alarmed': {
-      const { clientOrderId, alarm } = entry.data;
-      const meaning = findMeaning(ORDER_ALARMS, alarm);
-      return [{ clientOrderId, alarm, ...(meaning === undefined ? {} : { meaning }) }];
-    }
     case 'notification.settled': {
       const { to, delivered, because = '' } = entry.data;
       const meaning = `the message to ${formatText(to)} was not delivered: ${formatText(because)}`;
-      return delivered ? [] : [{ clientOrderId: '', alarm: 'Undelivered', meaning }];
+      return delivered ? [] : [{ clientOrderId: '', alarm: 'Undelivered' as const, meaning }];
     }
     case 'account.swept': {
       const { left = [], unread = [] } = entry.data;
-      const alarm = 'LeftByCancelAll';
+      const alarm = 'LeftByCancelAll' as const;
       return [
         ...left.map(({ id, client_order_id }) => ({
           clientOrderId: String(client_order_id),
@@ -43,7 +48,7 @@ export function listAlarms(entry: Entry): readonly Alarm[] {
     case 'account.late_orders':
       return entry.data.late.map(({ clientOrderId, orderId, run, recorded, status }) => ({
         clientOrderId,
-        alarm: 'LateOrderOfEarlierRun',
+        alarm: 'LateOrderOfEarlierRun' as const,
         meaning: `${formatText(orderId)} is ${formatText(status)}, although the journal of run ${run} last has it as ${recorded}`,
       }));
     default:

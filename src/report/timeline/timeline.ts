@@ -64,6 +64,11 @@ export interface TimelineRow {
   readonly spans: readonly Span[];
 }
 
+/** A row as an export and a document have it. */
+export function makeRowDocument({ seq, at, offsetMs, depth, kind, spans }: TimelineRow) {
+  return { sequence: seq, at: formatIsoTime(at), offsetMs, depth, kind, text: spans.map((span) => span.text).join('') };
+}
+
 /** Rows as lines: the time since the start, then the text, indented by its block. */
 export function printTimeline(
   rows: readonly TimelineRow[],

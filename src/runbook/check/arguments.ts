@@ -176,7 +176,7 @@ function place(checking: Checking, node: Node, { nameSpan, allow }: Circumstance
       market,
       side,
       size,
-      ...omitUndefined({ price, trigger, tag: read.readText('tag') }),
+      ...omitUndefined({ price, trigger, tag: read.readWord('tag') }),
       tif,
       onAmbiguous,
     },
@@ -485,7 +485,7 @@ function listOrders(checking: Checking, node: Node, { nameSpan }: Circumstances)
     ...omitUndefined({
       market: read.compileOptional<string>('market'),
       status: read.compileOptional<string>('status'),
-      order: read.compileOrderOrId('order'),
+      order: read.compileOrderOrId(),
       clientOrderId: read.compileOptional<string>('client_order_id'),
     }),
     skipUnread: read.readFlag('skip_unread'),
@@ -496,7 +496,7 @@ function listOrders(checking: Checking, node: Node, { nameSpan }: Circumstances)
 
 function listFills(checking: Checking, node: Node, { nameSpan }: Circumstances): BuiltArgs<'list_fills'> {
   const read = new FieldReader(checking, node, getFieldsShape('list_fills'));
-  const order = read.compileOrderOrId('order');
+  const order = read.compileOrderOrId();
   if (read.find('since') === undefined && read.find('order') === undefined)
     checking.report(
       nameSpan,

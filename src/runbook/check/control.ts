@@ -5,7 +5,7 @@
 
 import type { Decimal } from '../../base/decimal.ts';
 import { omitUndefined } from '../../base/json.ts';
-import { suggestSpelling } from '../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../base/spelling.ts';
 import { NOTICE_SEVERITIES } from '../../venue/profile/setting-form.ts';
 import type { CheckedStep, NamedExpr, StepName } from '../checked.ts';
 import { listEntries, type MapNode, type Node } from '../document/nodes.ts';
@@ -105,13 +105,12 @@ function setVariables(checking: Checking, node: Node): Built<'set'> {
     const type = checking.vars.get(key);
     if (type === undefined && !checking.names.unknown.has(key) && !checking.names.lost) {
       const known = [...checking.vars.keys()];
-      const meant = suggestSpelling(key, known);
       const what = checking.names.roots.has(key) ? `${key} is not a variable` : `there is no variable ${key}`;
       checking.report(
         keySpan,
         'unknown-variable',
         `${what}; vars declares ${known.join(', ') || 'none'}`,
-        meant && `Did you mean ${meant}?`,
+        hintMeant(suggestSpelling(key, known)),
       );
     }
     names.push({ name: key, value: checking.compiler.compile(value, type ?? 'any') });

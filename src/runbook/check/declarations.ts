@@ -5,6 +5,7 @@
 
 import type { Decimal } from '../../base/decimal.ts';
 import { omitUndefined } from '../../base/json.ts';
+import { hintMeant } from '../../base/spelling.ts';
 import { SHORTEST_LIVE_TIMEOUT_MS } from '../../venue/deadman.ts';
 import {
   type CheckedRunbook,
@@ -395,13 +396,12 @@ function readType(checking: Checking, node: Node, words = TYPE_WORDS): Typed | u
   const known = parseTypeWord(at.text);
   const type = known !== undefined && words === TYPE_WORDS && holdsOrders(known) ? undefined : known;
   if (type === undefined) {
-    const meant = known === undefined ? suggestWord(at.text, words) : undefined;
     const what = known === undefined ? 'is not a type' : 'is a type of variables alone: orders exist only in a run';
     checking.report(
       at,
       'unknown-type',
       `${JSON.stringify(at.text)} ${what}; types are ${words.join(', ')}`,
-      meant && `Did you mean ${meant}?`,
+      hintMeant(known === undefined ? suggestWord(at.text, words) : undefined),
     );
   }
   return type && { type, typeText: at.text.trim() };

@@ -49,25 +49,21 @@ export class FieldReader {
     return this.find(key) === undefined ? undefined : this.compile<T>(key);
   }
 
-  /** Compiles an order, whose id is used, or an order id: an expression, or an id written as a text. */
-  compileOrderOrId(key: string): Expr | undefined {
-    const at = this.find(key);
+  /** Compiles the field `order`: an order, whose id is used, or an order id: an expression, or an id written as a text. */
+  compileOrderOrId(): Expr | undefined {
+    const at = this.find('order');
     const written = at === undefined ? undefined : getScalarText(at);
     if (written !== undefined && (isOrderId(written) || written.includes('${')))
       return this.checking.compiler.compile(at, TEXT, this.market);
-    const expr = this.compileOptional(key);
+    const expr = this.compileOptional('order');
     if (expr !== undefined && expr !== FAULTY && !isOrderOrId(expr.type))
-      reportMismatch(this.checking, this.locate(key), `${key} takes an order or an order id`, expr.type);
+      reportMismatch(this.checking, this.locate('order'), 'order takes an order or an order id', expr.type);
     return expr;
   }
 
   readWord(key: string): string | undefined {
     const at = this.find(key);
     return this.checking.compiler.isFaulty(at) ? undefined : getScalarText(at);
-  }
-
-  readText(key: string): string | undefined {
-    return this.readWord(key);
   }
 
   readFlag(key: string): boolean {

@@ -4,7 +4,7 @@
  */
 import { findPosition, type Span } from '../../base/diagnostic.ts';
 import { shorten } from '../../base/printable.ts';
-import { suggestSpelling } from '../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../base/spelling.ts';
 import type { CheckedRunbook, CheckedStep, FeedDeclaration, StepOf } from '../checked.ts';
 import { CODES } from '../codes/codes.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
@@ -45,12 +45,11 @@ export function lintRelease(checking: Checking, root: MapNode): void {
   if (at?.kind !== 'scalar' || checking.compiler.isFaulty(at) || checking.ids.has(at.text)) return;
   // The step may have a refused id, or may have been left out.
   if (checking.names.lost) return;
-  const meant = suggestSpelling(at.text, checking.ids.keys());
   checking.report(
     at,
     'unknown-step',
     `release_after names ${JSON.stringify(at.text)}, which is not the id of a step`,
-    meant && `Did you mean ${meant}?`,
+    hintMeant(suggestSpelling(at.text, checking.ids.keys())),
   );
 }
 

@@ -5,7 +5,7 @@
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
 import { shorten } from '../../base/printable.ts';
-import { suggestSpelling } from '../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../base/spelling.ts';
 import { type CheckCode, makeFinding } from '../codes/codes.ts';
 import { isScalar, type ListNode, type MapNode, type Node, type ScalarNode } from '../document/nodes.ts';
 import { adviseOnWord, suggestWord } from '../foreign-words.ts';
@@ -147,12 +147,11 @@ export abstract class ShapeWalk {
   protected checkWord(node: Node, values: readonly string[], owner: Owner): undefined {
     if (!isScalar(node, 'text')) return this.refuseType(node, owner, formatOneOf(values));
     if (values.includes(node.text)) return;
-    const meant = suggestWord(node.text, values);
     this.refuse(
       node,
       'unknown-word',
       `${owner.name} must be ${formatOneOf(values)}, found ${quote(node.text)}`,
-      meant === undefined ? adviseOnWord(node.text) : `Did you mean ${meant}?`,
+      hintMeant(suggestWord(node.text, values)) ?? adviseOnWord(node.text),
     );
   }
 
@@ -289,9 +288,7 @@ export abstract class ShapeWalk {
       `${quote(key)} is not a key of ${owner.name}`,
       glued !== undefined
         ? `Put a space after the colon: ${glued}: ${key.slice(glued.length + 1)}`
-        : meant !== undefined
-          ? `Did you mean ${meant}?`
-          : (adviseOnWord(key) ?? `${elsewhere}${list}`),
+        : (hintMeant(meant) ?? adviseOnWord(key) ?? `${elsewhere}${list}`),
     );
   }
 

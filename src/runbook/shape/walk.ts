@@ -5,6 +5,7 @@
  */
 import type { Diagnostic, SourceText, Span } from '../../base/diagnostic.ts';
 import { formatList } from '../../base/format.ts';
+import { hintMeant } from '../../base/spelling.ts';
 import { LIMIT_SETTINGS } from '../../venue/profile/settings.ts';
 import type { StepName } from '../checked.ts';
 import type { MapNode, Node } from '../document/nodes.ts';
@@ -178,7 +179,7 @@ class Walk extends ShapeWalk implements Inspection {
       span,
       'unknown-key',
       `${quote(key)} is neither the name of a step nor a modifier`,
-      meant === undefined ? ((inside || owner ? undefined : adviseOnWord(key)) ?? list) : `Did you mean ${meant}?`,
+      hintMeant(meant) ?? (inside || owner ? undefined : adviseOnWord(key)) ?? list,
     );
   }
 

@@ -23,13 +23,7 @@ export function addsRisk(runbook: CheckedRunbook, steps = listAllSteps(runbook))
 
 /** Whether one of the steps places an order, in the blocks inside them and in the runbooks that they call too. */
 export function placesOrders(runbook: CheckedRunbook): boolean {
-  return [...walkSteps(listAllSteps(runbook))].some((step) => {
-    if (step.verb === 'call') {
-      const callee = runbook.calls[step.args.runbook];
-      return callee !== undefined && placesOrders(callee);
-    }
-    return bindCalls(step, 'calls').some(({ draft }) => draft !== undefined);
-  });
+  return listSteps(runbook).some((step) => bindCalls(step, 'calls').some(({ draft }) => draft !== undefined));
 }
 
 /** Whether an expression reads what the account holds, in the runbooks that it calls too. */

@@ -5,7 +5,7 @@
 import { decimal, formatDecimal, parseAuthoredDecimal } from '../../base/decimal.ts';
 import { parseDurationMs, writeDuration } from '../../base/duration.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { suggestSpelling } from '../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../base/spelling.ts';
 import { looksSecret } from './secret-like.ts';
 import { RESULT_WORDS, type ResultShape, type ResultWord, type Setting, type SettingForm } from './setting-form.ts';
 import { PROFILE_SETTINGS, type ReadProfile } from './settings.ts';
@@ -288,13 +288,12 @@ class SettingsReader {
   }
 
   private reportUnknown(key: string, known: readonly string[], path: DataPath): undefined {
-    const meant = suggestSpelling(key, known);
     const where = path.length === 0 ? 'a profile' : formatPath(path);
     this.report(
       'profile-unknown',
       [...path, key],
       `${where} has no ${formatValue(key)}`,
-      meant === undefined ? `Accepted: ${known.join(', ')}.` : `Did you mean ${meant}?`,
+      hintMeant(suggestSpelling(key, known)) ?? `Accepted: ${known.join(', ')}.`,
     );
   }
 
@@ -302,12 +301,7 @@ class SettingsReader {
     // A value below auth is never repeated, whatever it looks like.
     const found = path[0] === 'auth' ? describe(data) : `found ${formatValue(data)}`;
     const what = path.length === 0 ? 'a profile' : formatPath(path);
-    return this.report(
-      'profile-form',
-      path,
-      `${what} must be ${accepts}, ${found}`,
-      meant === undefined ? undefined : `Did you mean ${meant}?`,
-    );
+    return this.report('profile-form', path, `${what} must be ${accepts}, ${found}`, hintMeant(meant));
   }
 
   private report(code: ProfileCode, path: DataPath, message: string, hint?: string): undefined {

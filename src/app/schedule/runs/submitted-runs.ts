@@ -78,10 +78,7 @@ export class SubmittedRuns {
   private read(request: SubmissionRequest): Submission {
     const { scheduleStore, host } = this.parts;
     const { run, by, until } = request;
-    const loaded = loadPinned(
-      request.sources.map(({ name, file, text }) => ({ name, file, text })),
-      host.voice,
-    );
+    const loaded = loadPinned(request.sources, host.voice);
     const { runbook } = loaded;
     const inputs = inputValues(runbook, { pairs: [], recorded: request.inputs });
     refuseUnready(runbook, host.account.profile, inputs);

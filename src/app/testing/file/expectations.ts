@@ -1,12 +1,11 @@
 /** Reads `expect:` of a case after the schema check, and reports what a schema cannot check. */
 import { parseDecimal } from '../../../base/decimal.ts';
-import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
+import type { Span } from '../../../base/diagnostic.ts';
 import { parseDurationMs } from '../../../base/duration.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import { suggestSpelling } from '../../../base/spelling.ts';
-import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
+import { hintMeant, suggestSpelling } from '../../../base/spelling.ts';
 import { type ListNode, type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
-import { readScalarText, readTexts } from './nodes.ts';
+import { type Report, readScalarText, readTexts } from './nodes.ts';
 import { parseRequestPattern, parseRequestRun } from './request-names.ts';
 import { REQUEST_NAMES } from './schema.ts';
 import {
@@ -24,9 +23,7 @@ const AMOUNT = 'a number, such as 0, `> 10` or `>= -5, < 5`';
 
 const DEADMAN_EVENTS = ['armed', 'renewed', 'disarmed', 'assumed_fired'] as const;
 
-export function readExpectations(node: MapNode, source: SourceText, found: Diagnostic[]): Expectations {
-  const report = (span: Span, code: CheckCode, message: string, hint?: string) =>
-    void found.push(makeFinding(source, span, code, message, hint));
+export function readExpectations(node: MapNode, report: Report): Expectations {
   const item = <T>(
     key: string,
     read: (value: Node, span: Span) => T | undefined,
@@ -107,8 +104,6 @@ export function readExpectations(node: MapNode, source: SourceText, found: Diagn
   return read as Expectations;
 }
 
-type Report = (span: Span, code: CheckCode, message: string, hint?: string) => void;
-
 function readWords(node: Node): readonly WordRun[] {
   return (node.kind === 'list' ? node.items : []).map((item) => {
     const text = readScalarText(item) ?? '';
@@ -121,12 +116,11 @@ function readDeadmanWords(node: Node, report: Report): readonly WordRun[] {
   for (const [index, { word }] of read.entries()) {
     if ((DEADMAN_EVENTS as readonly string[]).includes(word)) continue;
     const span = node.kind === 'list' ? node.items[index]?.span : undefined;
-    const meant = suggestSpelling(word, DEADMAN_EVENTS);
     report(
       span ?? node.span,
       'unknown-word',
       `the deadman switch is ${DEADMAN_EVENTS.join(', ')}; found ${makePrintable(word, 60)}`,
-      meant && `Did you mean ${meant}?`,
+      hintMeant(suggestSpelling(word, DEADMAN_EVENTS)),
     );
   }
   return read;
@@ -137,12 +131,11 @@ function readRequestRuns(node: Node, report: Report): readonly RequestRun[] {
     const text = readScalarText(item) ?? '';
     const read = parseRequestRun(text);
     if (read !== undefined) return [read];
-    const near = suggestSpelling(text, REQUEST_NAMES);
     report(
       item.span,
       'unknown-word',
       `${makePrintable(text, 80)} is not a request of the venue`,
-      near === undefined ? `The requests are ${REQUEST_NAMES.join(', ')}.` : `Did you mean ${near}?`,
+      hintMeant(suggestSpelling(text, REQUEST_NAMES)) ?? `The requests are ${REQUEST_NAMES.join(', ')}.`,
     );
     return [];
   });

@@ -1,7 +1,9 @@
 /** Turns schema errors of a test file into diagnostics with their position and the accepted values. */
+
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { formatPlace, makePrintable } from '../../../base/printable.ts';
 import { findSchemaIssues, listKeysAt, type SchemaIssue } from '../../../base/schema.ts';
+import { hintMeant } from '../../../base/spelling.ts';
 import { describeForm } from '../../../gateway/simulator/config/schema.ts';
 import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
 import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
@@ -34,8 +36,7 @@ function describe(root: Node, { path, keyword, params, message }: SchemaIssue): 
       const key = String(params['additionalProperty']);
       const keySpan = node.kind === 'map' ? node.entry(key)?.keySpan : undefined;
       const known = listKeysAt(makeTestFileSchema(), path);
-      const meant = suggestWord(key, known);
-      const hint = meant === undefined ? `Its keys are ${known.join(', ')}.` : `Did you mean ${meant}?`;
+      const hint = hintMeant(suggestWord(key, known)) ?? `Its keys are ${known.join(', ')}.`;
       return {
         span: keySpan ?? span,
         code: 'unknown-key',

@@ -5,7 +5,7 @@
 import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { pluralize } from '../../../base/format.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import { suggestSpelling } from '../../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../../base/spelling.ts';
 import { exactJsonText, toExactNumber } from '../../../gateway/fixture/exact-json.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
 import { type MapNode, type Node, readExactData } from '../../../runbook/document/document.ts';
@@ -143,8 +143,7 @@ export function checkRecord(
   const unknown = record.entries.filter(({ key }) => !fields.includes(key));
   if (unknown.length > 0) {
     return unknown.map(({ key, keySpan }) => {
-      const meant = suggestSpelling(key, fields);
-      const hint = meant === undefined ? `Its fields are ${fields.join(', ')}.` : `Did you mean ${meant}?`;
+      const hint = hintMeant(suggestSpelling(key, fields)) ?? `Its fields are ${fields.join(', ')}.`;
       return makeFinding(source, keySpan, 'unknown-key', `a record of ${name} has no field "${key}"`, hint);
     });
   }
@@ -210,10 +209,9 @@ function findUnknownWord(
   const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
   if (rule?.as !== 'text' || rule.known === undefined || value.kind !== 'scalar' || rule.known.includes(value.text))
     return undefined;
-  const meant = suggestWord(value.text, rule.known);
   return {
     message: `${name}: ${key} is one of ${rule.known.join(', ')}; found ${makePrintable(value.text, 60)}`,
-    hint: meant === undefined ? 'With replies: off a whole record is sent as written.' : `Did you mean ${meant}?`,
+    hint: hintMeant(suggestWord(value.text, rule.known)) ?? 'With replies: off a whole record is sent as written.',
   };
 }
 

@@ -2,7 +2,7 @@
 import { parseDecimal } from '../../../base/decimal.ts';
 import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import { suggestSpelling } from '../../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../../base/spelling.ts';
 import type { MapNode, Node } from '../../../runbook/document/document.ts';
 import { suggestWord } from '../../../runbook/foreign-words.ts';
 import { getEndpoint, type Parameter } from '../../../venue/catalogue.ts';
@@ -61,9 +61,8 @@ function checkParameters(match: Node | undefined, on: RequestPattern, report: Re
       checkWord(key, value, parameters[key], report);
       continue;
     }
-    const meant = suggestSpelling(key, names);
     const known = names.length === 0 ? 'It has none.' : `Its parameters are ${names.join(', ')}.`;
-    const hint = meant === undefined ? known : `Did you mean ${meant}?`;
+    const hint = hintMeant(suggestSpelling(key, names)) ?? known;
     report(keySpan, 'unknown-key', `${on.endpoint} has no parameter "${makePrintable(key, 60)}"`, hint);
   }
 }
@@ -72,9 +71,8 @@ function checkParameters(match: Node | undefined, on: RequestPattern, report: Re
 function checkWord(key: string, value: Node, parameter: Parameter | undefined, report: Report): void {
   const text = readScalarText(value) ?? '';
   if (parameter?.type !== 'enum' || parameter.values.includes(text)) return;
-  const meant = suggestWord(text, parameter.values);
   const message = `${key} is one of ${parameter.values.join(', ')}; found ${makePrintable(text, 60)}`;
-  report(value, 'unknown-word', message, meant && `Did you mean ${meant}?`);
+  report(value, 'unknown-word', message, hintMeant(suggestWord(text, parameter.values)));
 }
 
 /** Keys that exclude each other in a rule. */

@@ -2,7 +2,7 @@
 import type { Diagnostic, Span } from '../../../base/diagnostic.ts';
 import { pluralize } from '../../../base/format.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import { suggestSpelling } from '../../../base/spelling.ts';
+import { hintMeant, suggestSpelling } from '../../../base/spelling.ts';
 import { listTicks } from '../../../gateway/simulator/config/config.ts';
 import { SIMULATED_PRICE } from '../../../gateway/simulator/simulator.ts';
 import { stripRounds } from '../../../journal/entry.ts';
@@ -13,7 +13,7 @@ import { compileExpression } from '../../../runbook/expression/expression.ts';
 import { makeRecordType } from '../../../runbook/functions/records.ts';
 import { listRunbooks, listSteps } from '../../../runbook/steps/walk.ts';
 import type { Expr, Value } from '../../../runbook/values.ts';
-import { listPossibleMarkets } from '../../plan.ts';
+import { listMarkets } from '../../plan.ts';
 import type { TestCase, TestFile } from './test-case.ts';
 
 export interface NamedCase {
@@ -187,7 +187,7 @@ function checkMarkets(
     const key = JSON.stringify([inputs, simulated]);
     if (open.size === 0 || planned.has(key)) continue;
     planned.add(key);
-    for (const market of listPossibleMarkets(runbook, inputs, simulated)) find(market);
+    for (const market of listMarkets(runbook, inputs, simulated).possible) find(market);
   }
   return expected
     .filter(({ value: { market } }) => open.has(market))
@@ -203,11 +203,10 @@ function checkMarkets(
 }
 
 function reportUnknown(file: TestFile, { name, span, code, text, known }: Naming): Diagnostic {
-  const meant = suggestSpelling(name, known);
   const list =
     known.length === 0 ? 'There are none.' : `There ${pluralize(known.length, 'is', 'are')} ${known.join(', ')}.`;
   const message = `${text} "${makePrintable(name, 60)}"`;
-  return makeFinding(file.source, span, code, message, meant === undefined ? list : `Did you mean ${meant}?`);
+  return makeFinding(file.source, span, code, message, hintMeant(suggestSpelling(name, known)) ?? list);
 }
 
 /** The names of a runbook that its tests may use. */

@@ -7,6 +7,7 @@ import { parseDecimal } from '../../../base/decimal.ts';
 import type { Diagnostic, SourceText } from '../../../base/diagnostic.ts';
 import { isRecord } from '../../../base/json.ts';
 import { makePrintable } from '../../../base/printable.ts';
+import { hintMeant } from '../../../base/spelling.ts';
 import { readSimulatorConfig, type SimulatorConfig } from '../../../gateway/simulator/config/config.ts';
 import { makeFinding } from '../../../runbook/codes/codes.ts';
 import {
@@ -109,7 +110,7 @@ class Reading {
     const name = readScalarText(node.get('name')) ?? '';
     const check = (readScalarText(own('replies')) ?? 'present') as ReplyCheck;
     const expect = both('expect');
-    const read = expect.map((each) => readExpectations(each, this.source, this.diagnostics));
+    const read = expect.map((each) => readExpectations(each, this.report));
     const expectations: Expectations = Object.assign({}, ...read);
     if (Object.keys(expectations).length === 0 && expect.length === 0)
       this.report(
@@ -236,12 +237,11 @@ class Reading {
   private readApproval(node: Node): ApprovalScript {
     const word = readScalarText(node.kind === 'map' ? node.get('answer') : node);
     if (word !== 'approve' && word !== 'reject') {
-      const meant = suggestWord(word ?? '', ['approve', 'reject']);
       this.report(
         node,
         'unknown-word',
         `an approval is approve or reject, found ${quoteText(word ?? '')}`,
-        meant && `Did you mean ${meant}?`,
+        hintMeant(suggestWord(word ?? '', ['approve', 'reject'])),
       );
     }
     return {

@@ -4,7 +4,7 @@
  */
 import type { DecimalString } from '../../../base/decimal.ts';
 import type { EndpointName } from '../../../venue/catalogue.ts';
-import type { Side } from '../../../venue/records.ts';
+import type { Side, TierStep } from '../../../venue/records.ts';
 import type { FaultRule } from './faults.ts';
 
 /** Milliseconds, both ends included. */
@@ -23,9 +23,9 @@ export type PathConfig =
       /** The interval at which liquidity returns, and the grid to which the time of a point is rounded up. */
       readonly stepMs?: number;
     }
-  /** Recorded prices, in absolute time; the start price is theirs. Not of a configuration file: see `dry-run --prices`. */
   /** The price that `Simulator.setPrice` sets, from `start` on. Not of a configuration file: see `runbook paper`. */
   | { readonly kind: 'live'; readonly stepMs?: number }
+  /** Recorded prices, in absolute time; the start price is theirs. Not of a configuration file: see `dry-run --prices`. */
   | { readonly kind: 'history'; readonly history: PriceHistory; readonly stepMs?: number };
 
 interface PricePoint {
@@ -87,7 +87,7 @@ export interface AccountConfig {
   readonly fees: { readonly maker: DecimalString; readonly taker: DecimalString };
   /** Volume traded before the simulation starts, quote currency. */
   readonly volume: DecimalString;
-  readonly tiers: readonly { readonly tier: number; readonly title: string; readonly min_volume: DecimalString }[];
+  readonly tiers: readonly TierStep[];
   /** Positions at the start: each is a closed market order with one fill, `agoMs` before the start. A negative size is short. */
   readonly positions: readonly {
     readonly market: string;
