@@ -254,6 +254,11 @@ describe('the journal of an account', () => {
       () => run("UPDATE account_act SET line = replace(line, 'too much', 'too little') WHERE seq = 6"),
       { sequence: 6, kind: 'edited' },
     ],
+    [
+      'an act given another type in its row alone, so that it is not found',
+      () => run("UPDATE account_act SET type = 'x' WHERE seq = 6"),
+      { sequence: 6, kind: 'edited' },
+    ],
     ['a whole chain removed', () => run('DELETE FROM account_act'), { sequence: 1, kind: 'missing' }],
     [
       'a stated position that was changed where the ledger keeps it',
