@@ -277,6 +277,16 @@ describe('the journal of an account', () => {
       { sequence: 9, kind: 'inserted' },
     ],
     [
+      'a position that no person stated, dated before the journal began',
+      async () => {
+        const store = await openSqliteStore(at('runbook.db'));
+        const of = { store, name: 'main', key: KEY };
+        await keepBaseline(of, { market: 'BTC-USD', size: '-5', by: 'ada', at: 0 });
+        await store.close();
+      },
+      { sequence: 8, kind: 'inserted' },
+    ],
+    [
       'a run that was put in',
       async () => {
         const store = await openSqliteStore(at('runbook.db'));
@@ -333,6 +343,16 @@ describe('the journal of an account', () => {
         await decide();
         await run(
           `INSERT INTO occurrence SELECT account, slot, nominal + 1000, verdict, why, run, decided_at, began FROM occurrence`,
+        );
+      },
+      { sequence: 9, kind: 'edited' },
+    ],
+    [
+      'the same, as if it had been decided before the journal began',
+      async () => {
+        await decide();
+        await run(
+          `INSERT INTO occurrence SELECT account, slot, nominal + 1000, verdict, why, run, 0, began FROM occurrence`,
         );
       },
       { sequence: 9, kind: 'edited' },
