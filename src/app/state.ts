@@ -4,6 +4,7 @@
  */
 import { chmodSync, lstatSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { makePrintable } from '../base/printable.ts';
 import { makeFolders } from '../journal/folder.ts';
 import type { Environment } from './environment.ts';
 import { EXIT, UserError } from './errors.ts';
@@ -12,7 +13,7 @@ import { describeReason } from './files/files.ts';
 export interface StateFolder {
   /** Absolute; it may not exist yet. */
   readonly path: string;
-  /** As shown to people: relative to the working directory where it is inside it. */
+  /** As shown to people, printable: relative to the working directory where it is inside it. */
   readonly shown: string;
   /** Resolves the variables that the list of known stores refers to by name. */
   readonly environment: Environment;
@@ -31,7 +32,8 @@ export function stateFolder(
   if (given?.trim() === '') throw new UserError('--state takes a folder, found nothing', EXIT.usage, 'usage');
   const path = resolve(workingDirectory, given ?? environment.variable('RUNBOOK_STATE') ?? DEFAULT_FOLDER);
   const fromHere = relative(workingDirectory, path);
-  const shown = fromHere !== '' && !fromHere.startsWith('..') && !isAbsolute(fromHere) ? fromHere : path;
+  const isInside = fromHere !== '' && !fromHere.startsWith('..') && !isAbsolute(fromHere);
+  const shown = makePrintable(isInside ? fromHere : path, 300);
   return {
     path,
     shown,

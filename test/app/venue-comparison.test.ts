@@ -93,3 +93,20 @@ it('finds an order that the journal lacks where the clock of this machine is ahe
   clocks.note('the venue', { fromMs: at, untilMs: at }, time.now() - aheadMs, 1000);
   expect(await time.runUntil(host.comparison.compare())).toMatchObject({ kind: 'unknown', orders: [{ side: 'long' }] });
 });
+
+it('takes no order for known that a run has only intended: one resumed from an older journal names it as the lost part did', async () => {
+  world = new World({ config: { markets: MARKETS } });
+  const { time, store } = world;
+  const process = await time.runUntil(world.openProcess());
+  const live = await time.runUntil(process.begin('older', PLACES));
+  await time.runUntil(live.waitForEnd());
+  const entries = await store.read('older');
+  const row = await store.run('older');
+  const intended = entries.find(({ type, line }) => type === 'call.intended' && line.includes('"POST /orders"'));
+  if (row === undefined || intended === undefined) throw new Error('the run has intended no order');
+  const compare = async () => (await time.runUntil(world.openProcess())).host.comparison.compare();
+  expect((await time.runUntil(compare())).kind).toBe('agrees');
+  expect(await store.remove('older', entries.at(-1)?.hash ?? '')).toBe(true);
+  await store.append(entries.slice(0, intended.seq), { durable: false, row });
+  expect(await time.runUntil(compare())).toMatchObject({ kind: 'unknown', orders: [{ type: 'limit', side: 'long' }] });
+});

@@ -254,6 +254,11 @@ describe('the journal of an account', () => {
       () => run("UPDATE account_act SET line = replace(line, 'too much', 'too little') WHERE seq = 6"),
       { sequence: 6, kind: 'edited' },
     ],
+    [
+      'an act given another type in its row alone, so that it is not found',
+      () => run("UPDATE account_act SET type = 'x' WHERE seq = 6"),
+      { sequence: 6, kind: 'edited' },
+    ],
     ['a whole chain removed', () => run('DELETE FROM account_act'), { sequence: 1, kind: 'missing' }],
     [
       'a stated position that was changed where the ledger keeps it',
@@ -270,6 +275,16 @@ describe('the journal of an account', () => {
         await run(`UPDATE account_row SET text = replace(text, '"size":"1"', '"size":"0"')`);
       },
       { sequence: 9, kind: 'inserted' },
+    ],
+    [
+      'a position that no person stated, dated before the journal began',
+      async () => {
+        const store = await openSqliteStore(at('runbook.db'));
+        const of = { store, name: 'main', key: KEY };
+        await keepBaseline(of, { market: 'BTC-USD', size: '-5', by: 'ada', at: 0 });
+        await store.close();
+      },
+      { sequence: 8, kind: 'inserted' },
     ],
     [
       'a run that was put in',
@@ -328,6 +343,16 @@ describe('the journal of an account', () => {
         await decide();
         await run(
           `INSERT INTO occurrence SELECT account, slot, nominal + 1000, verdict, why, run, decided_at, began FROM occurrence`,
+        );
+      },
+      { sequence: 9, kind: 'edited' },
+    ],
+    [
+      'the same, as if it had been decided before the journal began',
+      async () => {
+        await decide();
+        await run(
+          `INSERT INTO occurrence SELECT account, slot, nominal + 1000, verdict, why, run, 0, began FROM occurrence`,
         );
       },
       { sequence: 9, kind: 'edited' },

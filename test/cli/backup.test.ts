@@ -11,7 +11,7 @@ import { openSqliteScheduleStore } from '../../src/journal/schedule/sqlite.ts';
 import { describeMachine } from '../../src/journal/shared/machine.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
-import { StoreAway } from '../../src/journal/store.ts';
+import { StoreAway, StoreError } from '../../src/journal/store.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { profileFor, until } from './background.ts';
 import { folder } from './command.ts';
@@ -372,6 +372,20 @@ describe('the leases of a restore, in front of its last step', () => {
     losing.mockRestore();
     expect(readdirSync(path).sort()).toEqual(before);
     expect(await restoreStore(request)).toMatchObject({ kept: expect.stringContaining('runbook.before-') });
+  });
+
+  it('that cannot be given back are no failure of a restore that was done', async () => {
+    const { shared, leases, path } = await open();
+    await leases.release();
+    await shared.close();
+    const full = new StoreError('unavailable', 'the disk is full');
+    const { release } = RestoreLeases.prototype;
+    const failing = vi.spyOn(RestoreLeases.prototype, 'release').mockImplementationOnce(function (this: RestoreLeases) {
+      return release.call(this);
+    });
+    failing.mockRejectedValue(full);
+    const restored = await restoreStore(await makeRequest(path)).finally(() => failing.mockRestore());
+    expect(restored).toMatchObject({ runs: 0, kept: undefined });
   });
 
   it('refuse where a process acted while this one was stopped: exit 3', async () => {

@@ -21,6 +21,7 @@ describe('the state folder', () => {
     expect(stateFolder(undefined, named, here.path).path).toBe(join(here.path, 'named'));
     expect(stateFolder('given', named, here.path).path).toBe(join(here.path, 'given'));
     expect(stateFolder('/elsewhere', named, here.path).shown).toBe('/elsewhere');
+    expect(stateFolder('a\u001b[2J', named, here.path).shown).toBe('a\\u001b[2J');
     expect(stateFolder(undefined, environmentOf({ RUNBOOK_STATE: '' }), here.path).shown).toBe('.runbook');
   });
 

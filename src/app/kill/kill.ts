@@ -230,7 +230,7 @@ async function killAll(given: GivenKill, context: AppContext, progress: KillProg
   await chainKill(engaged.in, { ...order, action: 'engage' }, given, context);
   if (killed.size === 0)
     throw new UserError(
-      `NOTHING WAS CANCELLED: no request was sent, because the state folder ${makePrintable(state.shown, 300)} has no unfinished or halted run${unread.size === 0 ? '' : ' that can be read'}. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
+      `NOTHING WAS CANCELLED: no request was sent, because the state folder ${state.shown} has no unfinished or halted run${unread.size === 0 ? '' : ' that can be read'}. Orders may still be open. \`runbook kill --profile FILE\` cancels for the account of that profile; ${READ_ON}`,
       EXIT.halted,
       'not_cancelled',
     );

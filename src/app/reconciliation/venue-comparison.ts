@@ -241,7 +241,7 @@ async function listOrders(
   }
 }
 
-/** The runs behind the newest that may have intended an order since then: where thousands only read since, the first to end has it. */
+/** The runs behind the newest that may have sent an order since then: where thousands only read since, the first to end has it. */
 async function listOlder(reader: JournalReader, newest: readonly RunRow[], since: number): Promise<readonly RunRow[]> {
   const searched = new Set(newest.map(({ run }) => run));
   const rows = await reader.runs({});
@@ -250,7 +250,10 @@ async function listOlder(reader: JournalReader, newest: readonly RunRow[], since
     .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
 }
 
-/** Removes the orders that an entry of a live run has intended, of any account: archives of earlier versions may have it by another name. */
+/**
+ * Removes the orders that a live run has sent, of any account: archives of earlier versions may have it by another name. One that it only
+ * intended is another's: a run that is resumed from an older journal names its next order as the lost part of it did, and is denied.
+ */
 async function dropKnown(
   wanted: Map<string, unknown>,
   reader: JournalReader,
@@ -259,11 +262,11 @@ async function dropKnown(
 ): Promise<void> {
   if (wanted.size === 0) return;
   const newest = await listRuns(reader);
-  await dropIntended(wanted, reader, newest, clock);
-  if (wanted.size > 0) await dropIntended(wanted, reader, await listOlder(reader, newest, since), clock);
+  await dropSent(wanted, reader, newest, clock);
+  if (wanted.size > 0) await dropSent(wanted, reader, await listOlder(reader, newest, since), clock);
 }
 
-async function dropIntended(
+async function dropSent(
   wanted: Map<string, unknown>,
   reader: JournalReader,
   runs: readonly RunRow[],
@@ -273,7 +276,8 @@ async function dropIntended(
     for (let after = 0; wanted.size > 0; ) {
       const page = await reader.read(run, { after, limit: PAGE_ENTRIES });
       for (const { type, line } of page)
-        if (type === 'call.intended') for (const id of wanted.keys()) if (line.includes(`"${id}"`)) wanted.delete(id);
+        if (type === 'call.attempted' && line.includes('"method":"POST"'))
+          for (const id of wanted.keys()) if (line.includes(`"${id}"`)) wanted.delete(id);
       after = page.at(-1)?.seq ?? after;
       if (page.length < PAGE_ENTRIES) break;
       // Other runs of this process have heartbeats to send.

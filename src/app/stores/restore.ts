@@ -73,8 +73,12 @@ export async function restoreStore(request: RestoreRequest): Promise<Restored> {
     throw error instanceof StoreError ? makeFailure(makePrintable(error.message.replaceAll(part, backup), 400)) : error;
   } finally {
     removeDatabase(part);
+    rmSync(nameAnchors(part), { force: true });
   }
 }
+
+/** The anchors of a copy, until they get their name. */
+const nameAnchors = (part: string) => `${part}.anchors`;
 
 /** What was due since the backup is missed until the time of the restore: by a clock that is behind, the rest would be started again. */
 function requireLater(backupAt: number, nowMs: number): void {
@@ -110,6 +114,8 @@ async function replaceStore(part: string, { opened, counted }: VerifiedCopy, req
   try {
     const prepared = await withOneFile(part, (copy) => prepare(copy, { opened, request, kept, leases }));
     if (kept !== undefined) await copyDatabase(file, kept);
+    // Before the store is replaced: what follows that needs no room on the disk.
+    if (opened.anchors !== '') writeFileSync(nameAnchors(part), opened.anchors, { mode: 0o600, flush: true });
     await leases.requireHeld();
     await leases.whileNobodyActs(join(folder, SHARED), async () => {
       isBegun = true;
@@ -121,14 +127,14 @@ async function replaceStore(part: string, { opened, counted }: VerifiedCopy, req
     // Behind the store: anchors that are newer than it are forgiven by the restore in its journal, older ones find nothing missing.
     const known = join(folder, ANCHORS);
     if (existsSync(known)) renameSync(known, join(folder, `anchors.before-${stamp}.jsonl`));
-    if (opened.anchors !== '') writeFileSync(known, opened.anchors, { mode: 0o600, flush: true });
+    if (opened.anchors !== '') putInPlace(nameAnchors(part), known);
     return { ...counted, ...prepared };
   } catch (error) {
     // Nothing was replaced, so what was kept says of no restore.
     if (!isBegun && kept !== undefined) removeDatabase(kept);
     throw error;
   } finally {
-    await leases.release();
+    await leases.end();
     await shared.close();
   }
 }
@@ -245,7 +251,7 @@ export async function markRestored({
       await recordDecided(await access.openScheduleStore(), await access.openAccountJournal(), nowMs);
       return { ...counted, backupAt, restoredAt: nowMs, accounts, epoch, kept: undefined, unfinished };
     } finally {
-      await leases.release();
+      await leases.end();
       await shared.close();
       await database.close();
     }
@@ -334,6 +340,11 @@ export class RestoreLeases {
 
   async release(): Promise<void> {
     for (const { account, epoch } of this.held.splice(0)) await this.shared.leases.release(account, epoch);
+  }
+
+  /** Releases them whatever became of the restore. One that cannot be released ends with this process: no failure of the restore. */
+  async end(): Promise<void> {
+    await this.release().catch(() => {});
   }
 }
 

@@ -90,7 +90,7 @@ export async function findUnfinishedRuns(
       const what = which === 'halted too' ? 'no run waits to be resumed' : 'no run is unfinished';
       throw new UserError(
         known.length === 0
-          ? `${name === 'last' ? '' : `${makePrintable(name, 100)}: `}${what} in the state folder ${makePrintable(state.shown, 300)}; \`--state DIR\` names another`
+          ? `${name === 'last' ? '' : `${makePrintable(name, 100)}: `}${what} in the state folder ${state.shown}; \`--state DIR\` names another`
           : `${makePrintable(name, 100)} ${fitting.length === 0 ? 'matches none of them' : `could be ${fitting.length} runs`}; unfinished: ${known.join(', ')}${many}`,
       );
     }

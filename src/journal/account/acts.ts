@@ -191,18 +191,18 @@ export function sealAct(
   );
 }
 
-/** Reads a stored act. Throws a StoreError (`damaged`) where its line does not fit its hash. */
+/** Reads a stored act. Throws a StoreError (`damaged`) where its line does not fit its hash, or its row. */
 export function readAct(stored: StoredEntry): Act {
   const act = parseAct(stored.line);
-  if (act === undefined || !isSound(stored))
+  if (act === undefined || act.type !== stored.type || !isSound(stored))
     throw new StoreError('damaged', `act ${stored.seq} of the account's journal was changed`, stored.seq);
   return act;
 }
 
-/** The columns of a line that the store keeps by account. The hash covers them in the line. */
-export function toStoredAct({ seq, line, hash }: Pick<StoredEntry, 'seq' | 'line' | 'hash'>): StoredEntry {
-  const { run = '', at = 0, type = '' } = parseAct(line) ?? {};
-  return { run, seq, at, type, step: '', line, hash };
+/** A row of an account, with what only its line has. The type is that of the row, by which acts are found: a check compares it. */
+export function toStoredAct(row: Pick<StoredEntry, 'seq' | 'type' | 'line' | 'hash'>): StoredEntry {
+  const { run = '', at = 0 } = parseAct(row.line) ?? {};
+  return { ...row, run, at, step: '' };
 }
 
 function parseAct(line: string): Act | undefined {

@@ -6,9 +6,9 @@ import { type AccountJournal, type Act, type ActType, readAct, sealAct, toStored
 
 const ACT_SQL = {
   /** The last act up to a number. */
-  last: 'SELECT seq, line, hash FROM account_act WHERE account = ? AND seq <= ? ORDER BY seq DESC LIMIT 1',
-  all: 'SELECT seq, line, hash FROM account_act WHERE account = ? ORDER BY seq',
-  ofType: 'SELECT seq, line, hash FROM account_act WHERE account = ? AND type = ? ORDER BY seq',
+  last: 'SELECT seq, type, line, hash FROM account_act WHERE account = ? AND seq <= ? ORDER BY seq DESC LIMIT 1',
+  all: 'SELECT seq, type, line, hash FROM account_act WHERE account = ? ORDER BY seq',
+  ofType: 'SELECT seq, type, line, hash FROM account_act WHERE account = ? AND type = ? ORDER BY seq',
   add: 'INSERT INTO account_act (account, seq, type, line, hash) VALUES (?, ?, ?, ?, ?)',
   accounts: 'SELECT DISTINCT account FROM account_act ORDER BY account',
 } as const;
@@ -36,8 +36,8 @@ async function select(database: SqlDatabase, sql: string, ...values: readonly Sq
   return (await database.has('account_act', 'type')) ? database.rows(sql, ...values) : [];
 }
 
-function readActRow({ seq, line, hash }: SqlRow): StoredEntry {
-  return toStoredAct({ seq: Number(seq), line: String(line), hash: String(hash) });
+function readActRow({ seq, type, line, hash }: SqlRow): StoredEntry {
+  return toStoredAct({ seq: Number(seq), type: String(type), line: String(line), hash: String(hash) });
 }
 
 export class SqlAccountJournal implements AccountJournal {

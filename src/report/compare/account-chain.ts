@@ -247,11 +247,10 @@ function findChangedBaselines(
     acts.list('baseline.stated').map(({ seq, by, at, data }) => ({ ...data, by, at, sequence: seq }));
   const [stated, counted] = [new Set(listStated(since).map(nameStated)), new Set(baselines.map(nameStated))];
   const newest = new Map(listStated(then).map((each) => [each.market, each]));
-  const begun = since.acts[0]?.at ?? Number.POSITIVE_INFINITY;
   const describe = ({ market, size, by }: StatedRow) => `a position of ${size} ${market}, stated by ${by}`;
   return [
     ...baselines.flatMap((row): ChainProblem[] =>
-      stated.has(nameStated(row)) || row.at < begun
+      stated.has(nameStated(row))
         ? []
         : [makeProblem(since.next, 'inserted', `the ledger counts ${describe(row)}, which is not here`)],
     ),
@@ -303,12 +302,13 @@ function findChangedVerdicts(
     [...newest.values(), ...listDecided(since).filter(({ sequence }) => sequence >= then.next)].map(nameVerdict),
   );
   const kept = new Set(occurrences.map(nameOccurrence));
+  // A store of an earlier version has verdicts from before its account had a journal; none was given before its occurrence.
   const begun = since.acts[0]?.at ?? Number.POSITIVE_INFINITY;
   const describe = ({ slot, nominalMs, verdict }: Decided) =>
     `${verdict} for ${slot} at ${new Date(nominalMs).toISOString()}`;
   return [
     ...occurrences.flatMap((row): ChainProblem[] =>
-      given.has(nameVerdict(row)) || row.decidedAt < begun
+      given.has(nameVerdict(row)) || Math.max(row.nominalMs, row.decidedAt) < begun
         ? []
         : [
             makeProblem(
