@@ -1,6 +1,7 @@
 /** Decides which of the four outcomes an answer means for its call (reliability.md, Protocol). No other module does. */
 import { decimal, parseDecimal } from '../base/decimal.ts';
 import { type EndpointName, getAction, type Result } from '../venue/catalogue.ts';
+import { isPositionStop } from '../venue/order/context.ts';
 import type { CallOutcome, OrderTerms, VenueCall } from '../venue/port.ts';
 import type { PlacementAck } from '../venue/records.ts';
 import type { AnswerVerdict } from '../venue/wire/answer.ts';
@@ -73,8 +74,8 @@ function describeMismatch(intent: OrderTerms, acks: readonly PlacementAck[]): st
   if (ack.market_id !== intent.market) return `market_id ${ack.market_id}`;
   if (ack.side !== intent.side) return `side ${ack.side}`;
   const size = parseDecimal(ack.size);
-  const fraction = intent.type === 'stop_loss' || intent.type === 'take_profit';
-  if (!fraction && size !== undefined && !size.isZero() && !size.eq(decimal(intent.size))) return `size ${ack.size}`;
+  if (!isPositionStop(intent) && size !== undefined && !size.isZero() && !size.eq(decimal(intent.size)))
+    return `size ${ack.size}`;
   return undefined;
 }
 

@@ -6,6 +6,7 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { type EndpointName, getAction, getEndpoint } from '../../venue/catalogue.ts';
 import { AT_LEAST, getBandWidth, needsMarketPrice, notionalOf } from '../../venue/limits/check.ts';
+import { isPositionStop } from '../../venue/order/context.ts';
 import { countPosts, FIRST_POLL_MS, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
 import {
   makeAccountOrderParams,
@@ -307,7 +308,7 @@ export class PlannedRequests {
     }: { readonly reduces: boolean; readonly closes: boolean; readonly follows: boolean; readonly most: number },
   ): Partial<Record<Figure, Partial<Range>>> {
     const { side, market } = terms;
-    if (terms.type === 'stop_loss' || terms.type === 'take_profit') return {};
+    if (isPositionStop(terms)) return {};
     const { maxOrderNotional, maxRunNotional, maxOrderSize } = this.parts.rows.bounds.rules;
     const cap = maxOrderNotional === undefined ? UNBOUNDED : decimal(maxOrderNotional);
     const price = terms.price ?? terms.trigger;

@@ -17,6 +17,7 @@ import { Simulator } from '../../../gateway/simulator/simulator.ts';
 import type { Transport, WireAnswer, WireReply, WireRequest } from '../../../gateway/transport.ts';
 import { getEndpoint, isEndpointName } from '../../../venue/catalogue.ts';
 import { readMarketOfId } from '../../../venue/forms.ts';
+import { isPositionStop } from '../../../venue/order/context.ts';
 import type { MarketRules } from '../../../venue/port.ts';
 import type { AccountRecord, FillRecord, OrderRecord } from '../../../venue/records.ts';
 import { completeRecord } from '../file/reply-shape.ts';
@@ -58,7 +59,6 @@ export interface ScriptedVenueParts {
 /** Round trip, half each way, ms. */
 const LATENCY_MS = 40;
 const TIMED_OUT: WireReply = { kind: 'failure', sent: true, message: 'timeout: response' };
-const POSITION_TYPES: ReadonlySet<string> = new Set(['stop_loss', 'take_profit']);
 
 type Deliver = (reply: WireReply) => void;
 
@@ -210,7 +210,7 @@ export class ScriptedVenue {
     this.takeFirings();
     switch (name) {
       case 'POST /orders':
-        return type !== undefined && POSITION_TYPES.has(type) && this.orders.knowsMarket(params['market_id']);
+        return type !== undefined && isPositionStop({ type }) && this.orders.knowsMarket(params['market_id']);
       case 'PUT /orders':
       case 'DELETE /orders':
       case 'GET /fills/order':
