@@ -3,6 +3,7 @@
  * JSON, in a URL, in base 64 at any offset. Parts of twelve characters are hidden too, so that a truncated text shows
  * nothing either (ARCHITECTURE.md, I19).
  */
+import { decodePercent } from '../../base/printable.ts';
 import type { Secret } from './secret.ts';
 
 const PART = 12;
@@ -52,7 +53,7 @@ function splitSecret(secret: string): readonly string[] {
   const { protocol, password, pathname, search, hash } = new URL(secret);
   // The path of a webhook is its key; that of a database is its name.
   const path = protocol.startsWith('http') ? pathname : '';
-  const parts = [password, decodeURIComponent(password), `${path}${search}${hash}`];
+  const parts = [password, decodePercent(password), `${path}${search}${hash}`];
   return [...new Set(parts)].filter((part) => part.length >= SHORTEST);
 }
 const SHORTEST = 6;
