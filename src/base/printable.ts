@@ -65,3 +65,12 @@ export function escapeXml(text: string): string {
 export function quoteWord(word: string): string {
   return /^[\w=.,:/%@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+/** Decodes percent-encoded text. What is not encoded as it should be is taken as it is: people write a `%` of a password as `%`. */
+export function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -321,6 +321,11 @@ describe('Redactor', () => {
     );
     expect(url.redact('POST https://hooks.example/services/T0/B0/abc')).toBe('POST https://hooks.example[redacted]');
   });
+
+  it('hides a password with a percent sign that encodes nothing', () => {
+    const url = new Redactor([new Secret('store.postgres', 'postgres://runbook:p4ss%word-p4ss@db.example/runbook')]);
+    expect(url.redact('refused p4ss%word-p4ss')).toBe('refused [redacted]');
+  });
 });
 
 describe('the URL of a store', () => {

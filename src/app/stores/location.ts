@@ -5,7 +5,7 @@
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { makePrintable } from '../../base/printable.ts';
+import { decodePercent, makePrintable } from '../../base/printable.ts';
 import { loadStoreUrl, type Secret } from '../../gateway/live/secret.ts';
 import type { AccountJournal } from '../../journal/account/acts.ts';
 import { MemoryAccountJournal } from '../../journal/account/memory.ts';
@@ -79,7 +79,7 @@ function identifyDatabase(text: string): string {
   if (!URL.canParse(text)) return `database ${text}`;
   const { hostname, port, pathname, username, searchParams } = new URL(text);
   const host = searchParams.get('host') ?? hostname.toLowerCase();
-  const database = decodeURIComponent(pathname.slice(1)) || username;
+  const database = decodePercent(pathname.slice(1)) || username;
   return `database ${LOOPBACK.has(host) ? 'localhost' : host}:${port || searchParams.get('port') || '5432'}/${database}`;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { UserError } from '../../app/errors.ts';
-import { makePrintable } from '../../base/printable.ts';
+import { decodePercent, makePrintable } from '../../base/printable.ts';
 import { readEntry } from '../../journal/chain.ts';
 import type { RunMode, RunOutcome } from '../../journal/entry.ts';
 import { readFirstEntry } from '../../journal/reading.ts';
@@ -86,7 +86,7 @@ function makeMissing(what: string): Answer {
 }
 
 async function answerData(segments: readonly string[], query: URLSearchParams, routes: Routes): Promise<Answer> {
-  const [first, second, third, fourth, ...rest] = segments.map(decodeSegment);
+  const [first, second, third, fourth, ...rest] = segments.map(decodePercent);
   if (rest.length > 0) return makeProblem(404, 'there is no such path');
   if (first === 'session' && second === undefined) return makeJson(describeSession(routes.words));
   if (first === 'compare' && second === undefined) return compareTwoRuns(query, routes);
@@ -222,12 +222,4 @@ async function showRun(found: FoundRun, runs: ServedRuns) {
 function readCount(query: URLSearchParams, name: string, otherwise: number, most = 1_000_000_000): number {
   const text = query.get(name) ?? '';
   return /^\d{1,9}$/.test(text) ? Math.min(Number(text), most) : otherwise;
-}
-
-function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

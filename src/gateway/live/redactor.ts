@@ -4,6 +4,7 @@
  * nothing either (ARCHITECTURE.md, I19).
  */
 import { mapFields } from '../../base/json.ts';
+import { decodePercent } from '../../base/printable.ts';
 import type { Transport } from '../transport.ts';
 import type { Secret } from './secret.ts';
 
@@ -85,7 +86,7 @@ function splitSecret(secret: string): readonly string[] {
   const { protocol, password, pathname, search, hash } = new URL(secret);
   // The path of a webhook is its key; that of a database is its name.
   const path = protocol.startsWith('http') ? pathname : '';
-  const parts = [password, decodeURIComponent(password), `${path}${search}${hash}`];
+  const parts = [password, decodePercent(password), `${path}${search}${hash}`];
   return [...new Set(parts)].filter((part) => part.length >= SHORTEST);
 }
 const SHORTEST = 6;
