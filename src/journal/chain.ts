@@ -132,8 +132,8 @@ export class LineReader {
   /** What the lines before say from `boot` to the data, and as `writeOrigin` writes it. */
   private origin: (Origin & { readonly text: string }) | undefined;
 
-  /** The rows of lines to which others refer, by number: a list that is read in each round is parsed once. */
-  private readonly rows = new Map<number, Json | undefined>();
+  /** The rows of lines to which others refer, by hash: a list that is read in each round is parsed once. */
+  private readonly rows = new Map<string, Json | undefined>();
 
   /** Throws StoreError `damaged` as `readEntry`. */
   read(stored: StoredEntry): Entry {
@@ -143,9 +143,9 @@ export class LineReader {
   }
 
   private readRowsOnce(base: StoredEntry): Json | undefined {
-    if (this.rows.has(base.seq)) return this.rows.get(base.seq);
+    if (this.rows.has(base.hash)) return this.rows.get(base.hash);
     const rows = readRows(base);
-    this.rows.set(base.seq, rows);
+    this.rows.set(base.hash, rows);
     const [oldest] = this.rows.keys();
     if (this.rows.size > BASES_KEPT && oldest !== undefined) this.rows.delete(oldest);
     return rows;

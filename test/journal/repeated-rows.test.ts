@@ -9,6 +9,7 @@ import { REPEATED } from '../../src/journal/repeated-rows.ts';
 import { readParts } from '../../src/journal/rounds/passed-rounds.ts';
 import type { StoredEntry } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
+import type { WriterOptions } from '../../src/journal/writer.ts';
 import { newWriter, startedData } from './sample.ts';
 
 const RUN = 'r1';
@@ -29,9 +30,9 @@ const listFills = (count: number, newest: number) =>
   Array.from({ length: count }, (_, index) => makeFill(newest - index));
 
 /** Writes a reading of each list and gives the store, and the entries as the engine was given them. */
-async function write(lists: readonly (Json | undefined)[], fewestRepeated?: number) {
+async function write(lists: readonly (Json | undefined)[], { run = RUN, ...options }: Partial<WriterOptions> = {}) {
   const store = new MemoryStore();
-  const writer = newWriter(store, RUN, fewestRepeated === undefined ? {} : { fewestRepeated });
+  const writer = newWriter(store, run, options);
   const given: Entry[] = [];
   writer.subscribe((entry) => given.push(entry));
   writer.append('run.started', startedData());
@@ -42,7 +43,7 @@ async function write(lists: readonly (Json | undefined)[], fewestRepeated?: numb
     writer.append('step.ended', { verb: 'list_fills', outcome: 'succeeded', attempts: 1 }, `steps/${index}:list_fills`);
   }
   await writer.close();
-  return { store, given: JSON.parse(JSON.stringify(given)) as Entry[], lines: await store.read(RUN) };
+  return { store, given: JSON.parse(JSON.stringify(given)) as Entry[], lines: await store.read(run) };
 }
 
 async function collect(entries: AsyncIterable<Entry>): Promise<readonly Entry[]> {
@@ -77,7 +78,7 @@ it('every list is read as it was written, from any line on and at any size of a 
       fc.nat({ max: 30 }),
       fc.integer({ min: 1, max: 9 }),
       async (lists, after, size) => {
-        const { store, given, lines } = await write(lists, 1);
+        const { store, given, lines } = await write(lists, { fewestRepeated: 1 });
         repeated += listRepeated(lines).length;
         expect(verifyChain(lines)).toMatchObject({ ok: true });
         const read = await collect(readEntries(store, RUN));
@@ -101,7 +102,7 @@ it('every list is read as it was written, from any line on and at any size of a 
 it('a list of which a few rows are new in each reading takes a fraction of its size', async () => {
   const lists = Array.from({ length: 200 }, (_, index) => listFills(100, 1000 + 2 * index));
   const { lines } = await write(lists);
-  expect(sizeOf(lines)).toBeLessThan(sizeOf((await write(lists, Infinity)).lines) / 3);
+  expect(sizeOf(lines)).toBeLessThan(sizeOf((await write(lists, { fewestRepeated: Infinity })).lines) / 3);
   const longest = Math.max(...listRepeated(lines).map(({ line }) => line.length));
   expect(longest).toBeLessThan(JSON.stringify(lists[0]).length / 2);
 });
@@ -123,6 +124,14 @@ it('a process that goes on with the run begins with a whole list', async () => {
   writer.append('call.settled', { call: 'steps/9:list_fills#1', kind: 'confirmed', result: listFills(9, 9) });
   await writer.close();
   expect((await store.read(RUN)).at(-1)?.type).toBe('call.settled');
+});
+
+it('lines of several runs, as an export has them, each repeat rows of their own run', async () => {
+  const one = await write([listFills(9, 9), listFills(9, 9)]);
+  const other = await write([listFills(9, 20), listFills(9, 20)], { run: 'r2' });
+  const entries = [...readLines(one.lines.flatMap((line, index) => [line, other.lines[index] as StoredEntry]))];
+  expect(entries.filter(({ run }) => run === RUN)).toEqual(one.given);
+  expect(entries.filter(({ run }) => run === 'r2')).toEqual(other.given);
 });
 
 it('rounds that read the same list change nothing, whether the first of them repeats a list or not', async () => {
