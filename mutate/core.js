@@ -70,8 +70,10 @@ export const CORE = {
     'test/gateway/deadman-facts',
     'test/engine/limits',
   ],
+  'src/journal/repeated-rows.ts': ['test/journal/repeated-rows'],
   'src/journal/chain.ts': [
     'test/journal/chain',
+    'test/journal/repeated-rows',
     'test/journal/reading',
     'test/journal/writer',
     'test/journal/golden-journals',
