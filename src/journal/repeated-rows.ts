@@ -14,9 +14,8 @@ const BASE = 'call.settled';
 
 /** A list of fewer rows is stored whole: a person who reads the line finds all of them in it. */
 const FEWEST_ROWS = 4;
-/** How many bases a run keeps for the readings to come, and how many rows of all of them: the lists of its loops, page by page. */
+/** How many bases a run keeps for the readings to come: the lists of its loops, page by page. A page has at most 1000 rows. */
 const MOST_BASES = 8;
-const MOST_ROWS = 4000;
 
 /** Rows in their order: `count` of the base, from `first` (from 0) on, or new ones. */
 type Part = { readonly first: number; readonly count: number } | { readonly rows: readonly Json[] };
@@ -56,14 +55,18 @@ export class RepeatedRows {
     const parts = base === undefined ? [] : cutRows(rows, texts, base.places);
     const added = parts.reduce((sum, part) => sum + ('rows' in part ? part.rows.length : 0), 0);
     // The lines that refer to a base grow as its rows pass; once they have as many new rows as it has, a new one costs less.
-    const isKept = base !== undefined && base.added + added <= base.size;
-    const next = isKept ? base : { seq, size: rows.length, places: placeRows(texts), added: -added };
-    next.added += added;
-    this.bases = [next, ...this.bases.filter((each) => each !== base)].slice(0, MOST_BASES);
-    while (this.bases.length > 1 && this.bases.reduce((sum, { size }) => sum + size, 0) > MOST_ROWS)
-      this.bases = this.bases.slice(0, -1);
-    const shortened: RepeatedResult = { of: next.seq, parts };
-    return isKept ? { ...data, result: shortened } : undefined;
+    if (base === undefined || base.added + added > base.size) {
+      this.keep({ seq, size: rows.length, places: placeRows(texts), added: 0 }, base);
+      return undefined;
+    }
+    base.added += added;
+    this.keep(base, base);
+    const shortened: RepeatedResult = { of: base.seq, parts };
+    return { ...data, result: shortened };
+  }
+
+  private keep(used: Base, instead: Base | undefined): void {
+    this.bases = [used, ...this.bases.filter((each) => each !== instead)].slice(0, MOST_BASES);
   }
 }
 

@@ -1,13 +1,13 @@
 /** Tests that lists which are read again and again are stored by what differs, and are read as the venue sent them. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { sealLine, toHead, verifyChain } from '../../src/journal/chain.ts';
+import { readEntry, sealLine, toHead, verifyChain } from '../../src/journal/chain.ts';
 import type { Entry, Json, JsonObject } from '../../src/journal/entry.ts';
 import { readEntries, readEntriesOf, readLines, readRange } from '../../src/journal/reading.ts';
 import { RecordAhead } from '../../src/journal/record-ahead.ts';
-import { REPEATED } from '../../src/journal/repeated-rows.ts';
+import { findBaseNumber, REPEATED } from '../../src/journal/repeated-rows.ts';
 import { readParts } from '../../src/journal/rounds/passed-rounds.ts';
-import type { StoredEntry } from '../../src/journal/store.ts';
+import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
 import { MemoryStore } from '../../src/journal/stores/memory.ts';
 import type { WriterOptions } from '../../src/journal/writer.ts';
 import { newWriter, startedData } from './sample.ts';
@@ -113,9 +113,38 @@ it('the pages of a list that is read whole each have a base of their own', async
   expect(listRepeated(lines)).toHaveLength(6);
 });
 
-it('a short list is stored whole, so that who reads its line finds all of it', async () => {
-  const { lines } = await write([listFills(3, 9), listFills(3, 9)]);
-  expect(listRepeated(lines)).toEqual([]);
+/** For each list whether it was stored whole, or of which of the lists before (from 0) it repeats rows. */
+async function storeAs(lists: readonly Json[]): Promise<readonly (number | 'whole')[]> {
+  const { lines } = await write(lists);
+  const numbers = lines.flatMap(({ seq, type }) => (type === 'call.settled' || type === REPEATED ? [seq] : []));
+  return numbers.map((number) => {
+    const of = findBaseNumber(lines[number - 1] as StoredEntry);
+    return of === undefined ? 'whole' : numbers.indexOf(of);
+  });
+}
+
+it.each<[string, readonly Json[], readonly (number | 'whole')[]]>([
+  ['fewer than four rows are stored whole', [listFills(3, 9), listFills(3, 9)], ['whole', 'whole']],
+  ['four rows are not', [listFills(4, 9), listFills(4, 9)], ['whole', 0]],
+  ['half of the rows is enough', [listFills(4, 9), listFills(4, 11)], ['whole', 0]],
+  ['less than half is not', [listFills(4, 9), listFills(4, 12)], ['whole', 'whole']],
+  [
+    'once there are more new rows than the base has, the next list is a base',
+    [4, 6, 6, 6, 6].map((newest) => listFills(4, newest)),
+    ['whole', 0, 0, 'whole', 3],
+  ],
+  [
+    'the base that was replaced is none any more',
+    [4, 6, 6, 6, 4].map((newest) => listFills(4, newest)),
+    ['whole', 0, 0, 'whole', 3],
+  ],
+  [
+    'the eight lists used last are bases',
+    [10, 20, 30, 40, 50, 60, 70, 80, 10, 90, 10, 20].map((newest) => listFills(4, newest)),
+    ['whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole', 0, 'whole', 0, 'whole'],
+  ],
+])('of a list %s', async (_, lists, expected) => {
+  expect(await storeAs(lists)).toEqual(expected);
 });
 
 it('a process that goes on with the run begins with a whole list', async () => {
@@ -161,6 +190,7 @@ it.each<[string, Change]>([
   ['a line that is no answer', (_, data) => ({ ...data, of: 1 })],
   ['rows that its base does not have', (_, { of }) => ({ of, parts: [{ first: 5, count: 90 }] })],
   ['rows before the first', (_, { of }) => ({ of, parts: [{ first: -1, count: 2 }] })],
+  ['no rows', (_, { of }) => ({ of, parts: [{ first: 2, count: 0 }] })],
   ['no parts', (_, { of }) => ({ of })],
 ])('a line that repeats %s cannot be read', async (_, change) => {
   const { lines } = await write([listFills(9, 9), listFills(9, 9)]);
@@ -175,4 +205,23 @@ it.each<[string, Change]>([
     row: { run: RUN, runbook: 'a', mode: 'live', account: 'a', trigger: 'manual', startedAt: 0 },
   });
   await expect(collect(readEntries(store, RUN))).rejects.toMatchObject({ reason: 'damaged' });
+});
+
+it('a line is read with its own base alone', async () => {
+  const { lines } = await write([listFills(9, 9), listFills(9, 9)]);
+  const [repeated] = listRepeated(lines) as [StoredEntry];
+  const base = lines[(findBaseNumber(repeated) ?? 0) - 1] as StoredEntry;
+  expect(readEntry({ ...repeated, base })).toMatchObject({ type: 'call.settled', data: { result: listFills(9, 9) } });
+  const others = [
+    { ...base, run: 'r2' },
+    { ...base, seq: repeated.seq },
+    { ...base, seq: base.seq - 1 },
+    { ...base, type: REPEATED },
+  ];
+  for (const other of [undefined, ...others])
+    expect(() => readEntry(other === undefined ? repeated : { ...repeated, base: other })).toThrow(StoreError);
+});
+
+it('an answer that has a field of this name refers to no line', () => {
+  expect(findBaseNumber({ type: 'call.settled', line: '{"result":{"of":3,"parts":[]}}' })).toBeUndefined();
 });
