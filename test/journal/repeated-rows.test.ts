@@ -140,11 +140,20 @@ it.each<[string, readonly Json[], readonly (number | 'whole')[]]>([
   ],
   [
     'the eight lists used last are bases',
-    [10, 20, 30, 40, 50, 60, 70, 80, 10, 90, 10, 20].map((newest) => listFills(4, newest)),
-    ['whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole', 0, 'whole', 0, 'whole'],
+    [10, 20, 30, 40, 50, 60, 70, 80, 10, 90, 10, 90, 20].map((newest) => listFills(4, newest)),
+    ['whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole', 0, 'whole', 0, 9, 'whole'],
   ],
 ])('of a list %s', async (_, lists, expected) => {
   expect(await storeAs(lists)).toEqual(expected);
+});
+
+it('rows that have gone, have come in between, or stand elsewhere are where the venue had them', async () => {
+  const rows = listFills(9, 9);
+  const odd = rows.filter((_, index) => index % 2 === 0);
+  const lists = [rows, odd, [...odd, makeFill(50), ...rows.slice(0, 3)], rows.toReversed(), rows];
+  const { store, given, lines } = await write(lists);
+  expect(listRepeated(lines)).toHaveLength(4);
+  expect(await collect(readEntries(store, RUN))).toEqual(given);
 });
 
 it('a process that goes on with the run begins with a whole list', async () => {
