@@ -306,15 +306,16 @@ export class LastLook {
 
   /**
    * Reads the fills of orders that ended with less than they asked for: the record that showed the end may have been older than what
-   * filled, and the run would end with a position that it does not know. A precaution, as the look at those that rest. Gives those
-   * of which more has come to light.
+   * filled, and the run would end with a position that it does not know. A precaution, as the look at those that rest; it waits for
+   * tokens for seconds, because nothing is known to be held. Gives those of which more has come to light.
    */
   async readEnded(
     orders: readonly TrackedOrder[],
     step: string,
     cancel: Cancellation,
   ): Promise<readonly TrackedOrder[]> {
-    await this.readLast(await this.waitForEnds(orders, cancel, false), { step, cancel, patienceMs: 0 });
+    const ended = await this.waitForEnds(orders, cancel, false);
+    await this.readLast(ended, { step, cancel, patienceMs: LAST_LOOK_WITHIN_MS });
     const now = this.run.clock.now();
     const due = orders.filter((order) => this.mayShowMore(order, now) && mayHaveMore(order.snapshot));
     for (const order of due) this.lookedAt.set(order, now);
