@@ -239,6 +239,14 @@ describe('the look at an order that ended with less than it asked for', () => {
     expect(exits.map(({ initial_size: size }) => size)).toEqual(['0.05', '0.02']);
   });
 
+  it('is waited for by two branches at one instant as in a replay, where no entry has the instant at which they began', async () => {
+    const close = '{close: {market: BTC-USD, feed: 64000, slip: 5%}}';
+    const text = `leaves: {position: none}\nsteps:\n${ENTRY}  - parallel:\n      branches: {a: [{cancel: o}, ${close}], b: [${close}]}\n`;
+    const config = { latencyMs: { min: 50, max: 100 }, fillLagMs: 0, readLagMs: 1000 };
+    const played = await perf(text, { ...config, surprises: { cancelAck: 'canceled' } });
+    expect(played.report.outcome).toBe('succeeded');
+  });
+
   it('waits a minute for tokens, in however many markets', async () => {
     const names = Array.from({ length: 4 }, (_, index) => `M${index}-USD`);
     const market = { tick: '1', lot: '0.0001', start: '1000', spreadBps: 0, depth: '100' };
