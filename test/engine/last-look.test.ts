@@ -58,6 +58,11 @@ describe('the look at the end of a run', () => {
     expect([played.report.outcome, isFlat(played)]).toEqual(['failed', true]);
   });
 
+  it('waits for the answers of a slow venue', async () => {
+    const played = await play(HELD, undefined, {}, { config: { ...CONFIG, latencyMs: { min: 2200, max: 2200 } } });
+    expect([played.report.error?.kind, isFlat(played)]).toEqual(['unprotected_position', true]);
+  });
+
   it.each<[string, () => boolean, SimulatorConfig['tokens']]>([
     ['no reading gets an answer', () => true, {}],
     ['others use up the tokens', () => false, { foreign: [{ afterMs: 590_000, tokens: 1200 }] }],

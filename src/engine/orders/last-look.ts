@@ -44,10 +44,11 @@ const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
 /** Of how many orders an exit reads the fills before its next order. */
 const MOST_SHORT = 5;
 
-/** Until when readings are repeated, and until when one may wait for tokens, epoch ms. */
+/** Until when readings are repeated, may wait for tokens, and the last one for its answer, epoch ms. */
 interface LookTimes {
   readonly until: number;
-  readonly patientUntil: number;
+  readonly tokensUntil: number;
+  readonly answerUntil: number;
 }
 
 /** Keeps the orders of a run that ended with less than they asked for: of thousands that filled whole, no look asks anything. */
@@ -100,7 +101,7 @@ export class LastLook {
   /**
    * Reads those that rest and were not read just now, and those that ended short: what filled, and which stop has triggered, since the
    * last step looked is known afterwards. Gives those that work and those that ended short, and of these the ones that no answer has shown.
-   * A precaution: it waits for tokens no longer than `patienceMs`, and then only for an order that ended short; a recording need not hold it.
+   * A precaution: it waits no longer than `patienceMs`, and for tokens only with an order that ended short; a recording need not hold it.
    */
   async readUnseen(
     orders: readonly TrackedOrder[],
@@ -112,7 +113,7 @@ export class LastLook {
     const resting = working.filter(
       (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownSince(this.run.clock.now() - POLL_MS, order),
     );
-    await this.readLast([...ended, ...resting], ended.length > 0 ? request : { ...request, patienceMs: 0 });
+    await this.readLast([...ended, ...resting], request, ended.length > 0 ? patienceMs : 0);
     const looked = [...working, ...ended];
     await this.lookAgain(looked, cancel);
     return { looked, unseen: ended.filter((order) => !this.hasSeenEnd(order)) };
@@ -223,11 +224,15 @@ export class LastLook {
     }
   }
 
-  /** Reads the orders of each market until an answer comes. */
-  private async readLast(orders: readonly TrackedOrder[], { patienceMs, ...request }: LookRequest): Promise<void> {
+  /** Reads the orders of each market until an answer comes. `tokensMs`: how long a reading may wait for tokens. */
+  private async readLast(
+    orders: readonly TrackedOrder[],
+    { patienceMs, ...request }: LookRequest,
+    tokensMs: number,
+  ): Promise<void> {
     const now = this.run.clock.now();
     // For all markets together: a stop elsewhere may have ended, and what closes the position waits for the look.
-    const times = { until: now + LAST_LOOK_WITHIN_MS, patientUntil: now + patienceMs };
+    const times = { until: now + LAST_LOOK_WITHIN_MS, tokensUntil: now + tokensMs, answerUntil: now + patienceMs };
     for (const market of new Set(orders.map(({ intent }) => intent.market)))
       await this.readUntilAnswered(
         orders.filter(({ intent }) => intent.market === market),
@@ -239,7 +244,7 @@ export class LastLook {
   /** One lost answer must not make a stop count as working that ended an hour ago. Where none comes, that is said of each order. */
   private async readUntilAnswered(
     orders: readonly TrackedOrder[],
-    { step, cancel, until, patientUntil }: Pick<LookRequest, 'step' | 'cancel'> & LookTimes,
+    { step, cancel, until, tokensUntil, answerUntil }: Pick<LookRequest, 'step' | 'cancel'> & LookTimes,
   ): Promise<void> {
     const { clock, log } = this.run;
     const since = clock.now();
@@ -249,10 +254,10 @@ export class LastLook {
     for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
       if (left.length === 0) return;
       const askedAt = clock.now();
-      const deadlineAt = Math.max(askedAt, patientUntil);
+      const deadlineAt = Math.max(askedAt, tokensUntil);
       const urgency = left.length === 1 ? 'complete' : 'reconcile';
       // A venue whose answers take longer is healthy all the same: one that would end well waits for the last of them.
-      const answerMs = delay === undefined ? Math.max(ANSWER_AT_ONCE_MS, patientUntil - askedAt) : ANSWER_AT_ONCE_MS;
+      const answerMs = delay === undefined ? Math.max(ANSWER_AT_ONCE_MS, answerUntil - askedAt) : ANSWER_AT_ONCE_MS;
       const outcome = await this.readOnce(left, { class: urgency, deadlineAt, answerMs, step, cancel });
       this.noteAnswer(left, outcome, askedAt);
       // One that this answer shows as ended is read once more when what filled has to be shown.
@@ -316,7 +321,7 @@ export class LastLook {
     step: string,
     cancel: Cancellation,
   ): Promise<readonly TrackedOrder[]> {
-    await this.readLast(await this.waitForEnds(orders, cancel, false), { step, cancel, patienceMs: 0 });
+    await this.readLast(await this.waitForEnds(orders, cancel, false), { step, cancel, patienceMs: 0 }, 0);
     const now = this.run.clock.now();
     const due = orders.filter((order) => this.mayShowMore(order, now) && mayHaveMore(order.snapshot));
     for (const order of due) this.lookedAt.set(order, now);
