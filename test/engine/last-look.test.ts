@@ -244,6 +244,24 @@ describe('the look at an order that ended with less than it asked for', () => {
     expect(exits.map(({ initial_size: size }) => size)).toEqual(['0.05', '0.02']);
   });
 
+  it.each([
+    [500, 5000],
+    [2200, 12_000],
+  ])(
+    'keeps the second order of an exit back no longer than that, and sells nothing twice, %i ms away',
+    async (away, withinMs) => {
+      const market = { ...CONFIG.markets?.['BTC-USD'], depth: '0.03', levels: 1 };
+      const text = `leaves: {position: none}\nsteps:\n${ENTRY.replace('price: 60000', 'price: 64010')}  - close: {market: BTC-USD, feed: 64000, slip: 20%}\n`;
+      const latencyMs = { min: away, max: away };
+      const config = { markets: { 'BTC-USD': market }, latencyMs, surprises: { filledLagMs: 2000 }, fillLagMs: 2000 };
+      const played = await perf(text, config as SimulatorConfig);
+      const exits = played.books.orders.filter(({ side }) => side === 'short');
+      expect(exits.map(({ initial_size: size }) => size)).toEqual(['0.1', '0.07', '0.04', '0.01']);
+      const gaps = exits.slice(1).map(({ arrivedAt }, index) => arrivedAt - (exits[index]?.arrivedAt ?? 0));
+      expect(Math.max(...gaps)).toBeLessThan(withinMs);
+    },
+  );
+
   it('is waited for by two branches at one instant as in a replay, where no entry has the instant at which they began', async () => {
     const close = '{close: {market: BTC-USD, feed: 64000, slip: 5%}}';
     const text = `leaves: {position: none}\nsteps:\n${ENTRY}  - parallel:\n      branches: {a: [{cancel: o}, ${close}], b: [${close}]}\n`;

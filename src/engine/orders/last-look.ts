@@ -14,7 +14,7 @@ import {
 } from '../../venue/order/polling.ts';
 import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../venue/port.ts';
-import type { Cancellation } from '../interruption.ts';
+import { awaitEach, type Cancellation } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import {
   ANSWER_AT_ONCE_MS,
@@ -43,6 +43,11 @@ const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
 
 /** Of how many orders an exit reads the fills before its next order. */
 const MOST_SHORT = 5;
+/**
+ * How long an answer may take for which an exit waits, ms, as one with its price: without it a venue whose answers take a little longer
+ * than those that nothing waits for would have everything sold twice.
+ */
+const EXIT_ANSWER_MS = 5000;
 
 /** Until when readings are repeated, may wait for tokens, and the last one for its answer, epoch ms. */
 interface LookTimes {
@@ -202,26 +207,31 @@ export class LastLook {
   /** Reads records for an exit, and once more those that an answer lacks. */
   private async readRecords(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
     const { clock } = this.run;
+    const read = (of: readonly TrackedOrder[]) =>
+      this.readOnce(of, { class: 'resolve', deadlineAt: clock.now(), answerMs: EXIT_ANSWER_MS, step, cancel });
     const askedAt = clock.now();
-    const outcome = await this.readOnce(orders, { class: 'resolve', deadlineAt: askedAt, step, cancel });
+    const outcome = await read(orders);
     this.noteAnswer(orders, outcome, askedAt);
     const left = orders.filter((order) => !this.watch.hasShownSince(askedAt, order));
     if (outcome.kind !== 'confirmed' || left.length === 0) return;
     await sleepUntil(clock, clock.now() + REPEAT_DELAYS_MS[0], cancel);
-    await this.readOnce(left, { class: 'resolve', deadlineAt: clock.now(), step, cancel });
+    await read(left);
   }
 
-  /** Reads the fills of the newest of the orders for an exit: those of the exit itself are the newest. One that is late ends it. */
+  /**
+   * Reads the fills of the newest of the orders for an exit, side by side: those of the exit itself are the newest, and it waits for the
+   * slowest answer alone.
+   */
   private async readNewestFills(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
-    const { clock } = this.run;
-    const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
-    const newest = orders.slice(-MOST_SHORT).reverse();
-    if (newest.length >= COMPLETED_TOGETHER) return this.completing.readAll(newest, 'fills', request);
-    for (const order of newest) {
-      const askedAt = clock.now();
-      haltUnrecorded(await this.completing.readOne(order, 'fills', request), step);
-      if (clock.now() - askedAt >= ANSWER_AT_ONCE_MS) return;
-    }
+    const how = { windowMs: 0, answerMs: EXIT_ANSWER_MS, purpose: SWEEP, class: 'resolve' } as const;
+    const request = { ...how, step, cancel };
+    let newest: readonly TrackedOrder[] = orders.slice(-MOST_SHORT).reverse();
+    const [first] = newest;
+    if (first !== undefined && newest.length >= COMPLETED_TOGETHER)
+      newest = await this.completing.readFillsTogether(first.intent.market, newest, request);
+    await awaitEach(
+      newest.map(async (order) => haltUnrecorded(await this.completing.readOne(order, 'fills', request), step)),
+    );
   }
 
   /** Reads the orders of each market until an answer comes. `tokensMs`: how long a reading may wait for tokens. */
@@ -232,7 +242,11 @@ export class LastLook {
   ): Promise<void> {
     const now = this.run.clock.now();
     // For all markets together: a stop elsewhere may have ended, and what closes the position waits for the look.
-    const times = { until: now + LAST_LOOK_WITHIN_MS, tokensUntil: now + tokensMs, answerUntil: now + patienceMs };
+    const times = {
+      until: now + LAST_LOOK_WITHIN_MS,
+      tokensUntil: now + tokensMs,
+      answerUntil: now + patienceMs,
+    };
     for (const market of new Set(orders.map(({ intent }) => intent.market)))
       await this.readUntilAnswered(
         orders.filter(({ intent }) => intent.market === market),
@@ -333,15 +347,17 @@ export class LastLook {
   /**
    * Reads, before an exit sends another order for the rest, the records of the orders that ended with less than they asked for, and the
    * fills of the newest: either may show first what filled as they ended. As urgent as that order. The position is bare meanwhile: no
-   * record is read that an answer has shown late enough, several of either are read in one page, and one that is late ends it.
+   * record is read that an answer has shown late enough, several of either are read in one page, and both side by side.
    */
   async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
     const now = this.run.clock.now();
     const isShort = ({ snapshot }: TrackedOrder) => mayHaveMore(snapshot);
     const short = orders.filter(isShort).slice(-MOST_HIDDEN);
     const owed = short.filter((order) => !this.hasSeenEnd(order) || isClosedShort(order.snapshot, now));
-    if (owed.length > 0) await this.readRecords(owed, step, cancel);
-    await this.readNewestFills(short.filter(isShort), step, cancel);
+    await awaitEach([
+      ...(owed.length > 0 ? [this.readRecords(owed, step, cancel)] : []),
+      this.readNewestFills(short, step, cancel),
+    ]);
     this.watch.check();
   }
 

@@ -18,7 +18,7 @@ import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT 
 import { isStop } from '../../venue/position/residual.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
-import { findEndShownAt, mayHaveMore } from '../orders/completion.ts';
+import { findEndShownAt, findMissing, mayHaveMore } from '../orders/completion.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { OrderRequestContext, Terms } from '../orders/parts.ts';
 import { createSignal, sleepUntil } from '../waiting.ts';
@@ -508,7 +508,8 @@ export async function endOrders(
     orderManager.cancel(handle, 'terminal', { ...makeOrderContext(execution, handle.market_id), ...at }),
   );
   const listUnseen = () => orders.filter(({ own }) => own !== undefined && isFilledUnseen(own.snapshot));
-  await complete(execution, orders, 0, cancel);
+  const lacksRecord = ({ own }: OrderHandle) => own !== undefined && findMissing(own.snapshot) !== 'fills';
+  await complete(execution, orders.filter(lacksRecord), 0, cancel);
   await awaitWhole(execution, orders, cancel);
   if (listUnseen().length > 0) await complete(execution, listUnseen(), execution.windowMs, cancel);
   const [unseen] = listUnseen();
