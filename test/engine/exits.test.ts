@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { Draws } from '../simulation/draws.ts';
-import { inputsFrom, loadedFrom, perform, type Scene } from './stage.ts';
+import { inputsFrom, loadedFrom, perform, replay, type Scene } from './stage.ts';
 
 function drawSteps(draws: Draws): readonly string[] {
   const trigger = draws.within(63_500, 63_950);
@@ -24,7 +24,9 @@ function drawSteps(draws: Draws): readonly string[] {
     ...(draws.chance(0.5)
       ? [`manage: {market: BTC-USD, side: short, ${held}}\n    catch: [{on: any, then: continue}]`]
       : []),
-    'close: BTC-USD',
+    draws.chance(0.25)
+      ? `parallel: {branches: {a: [{wait: ${draws.within(1, 4)}s}, {close: BTC-USD}], b: [{close: BTC-USD}]}}`
+      : 'close: BTC-USD',
   ];
 }
 
@@ -69,7 +71,10 @@ function drawScene(seed: number): Scene {
 
 async function holdExits(first: number, count: number): Promise<void> {
   for (let seed = first; seed < first + count; seed += 1) {
-    const { books, report } = await perform(drawScene(seed));
+    const scene = drawScene(seed);
+    const played = await perform(scene);
+    const { books, report } = played;
+    if (JSON.stringify(scene.loaded.sources).includes('parallel')) await replay(played, scene);
     let net = 0;
     for (const { side, size } of [...books.fills].sort((a, b) => a.timestamp - b.timestamp)) {
       net += Math.round((side === 'long' ? 1 : -1) * Number(size) * 10_000);
@@ -81,6 +86,6 @@ async function holdExits(first: number, count: number): Promise<void> {
 }
 
 describe('an exit never opens the opposite position', () => {
-  it('in 40 drawn markets', () => holdExits(3000, 40));
+  it('in 40 drawn markets', () => holdExits(3060, 40));
   it('in 400 drawn markets', { tags: ['long'], timeout: 300_000 }, () => holdExits(2000, 400));
 });

@@ -258,13 +258,17 @@ export class MarketExit {
       if (isFirst) await this.ensureAllowed(execution.cancel);
       // The record that showed the end of the one before may have been older than what that has filled.
       else if (this.computeLeft().gt(0)) await execution.run.orderManager.readShort(closing(), execution.path, scope);
-      const price = await of.readPrice();
+      let price = isFirst ? await of.readPrice() : undefined;
       await endOrders(execution, closing(), { cancel: scope, exit: this.consent });
       // A stop that had not triggered has filled nothing, and the position is bare meanwhile.
       if (isFirst) await this.readBeforeFirst(({ triggered }, { type }) => triggered === true || !isStop(type));
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
-      if (!isFirst) await this.ensureAllowed(scope, price);
+      if (!isFirst) {
+        // Not before: where nothing is left none is needed, and whether it is read anew must not depend on an instant without an entry.
+        price = await of.readPrice();
+        await this.ensureAllowed(scope, price);
+      }
       of.kept.exits += 1;
       const until = clock.now() + COVER_AFTER_MS;
       try {
