@@ -116,7 +116,7 @@ export class MarketExit {
    */
   async run(): Promise<void> {
     const { execution, of } = this;
-    const end = await execution.run.orderManager.beginExit(of.market, execution.cancel);
+    const end = await execution.run.orderManager.beginExit(of.market, of.side, execution.cancel);
     // The question alone is withdrawn where the step ends: what was answered with yes is not left half-way.
     const wanted = execution.cancel.createWithdrawal();
     try {
