@@ -56,6 +56,16 @@ export async function runEach(...parts: readonly (() => Promise<unknown>)[]): Pr
       errors.push(error);
     }
   }
+  throwWorst(errors);
+}
+
+/** The same of what goes on side by side: each is awaited, also after one has failed. */
+export async function awaitEach(parts: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(parts);
+  throwWorst(results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : [])));
+}
+
+function throwWorst(errors: readonly unknown[]): void {
   const worst =
     errors.find((error) => error instanceof Halt) ?? errors.find((error) => !(error instanceof Stop)) ?? errors[0];
   if (worst !== undefined) throw worst;

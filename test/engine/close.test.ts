@@ -178,6 +178,15 @@ it('cancels its stop after everything else', async () => {
   expect(types).toHaveLength(3);
 });
 
+it('keeps back what another branch places on its side until it is over: nothing is sold twice', async () => {
+  const target = 'protect: {market: BTC-USD, side: short, take_profit: {fraction: 1, trigger: 63990, price: 63000}}';
+  const branches = `{a: [{close: BTC-USD}], b: [{wait: 100ms}, {${target}, catch: [{on: any, then: continue}]}]}`;
+  const config = { visibilityLagMs: { min: 1500, max: 1500 } };
+  const { books, report } = await play(`${LONG}${STOP}  - parallel: {branches: ${branches}}\n`, { config });
+  const sold = books.fills.filter(({ side }) => side === 'short').map(({ size }) => size);
+  expect([report.outcome, sold]).toEqual(['succeeded', ['0.1']]);
+});
+
 it('closes a short position within the slip that is written', async () => {
   const short = LONG.replace('long', 'short').replace('64100', '63900');
   const played = await play(`${short}  - close: {market: BTC-USD, slip: 5%}\n`);

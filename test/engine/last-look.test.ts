@@ -58,6 +58,11 @@ describe('the look at the end of a run', () => {
     expect([played.report.outcome, isFlat(played)]).toEqual(['failed', true]);
   });
 
+  it('waits for the answers of a slow venue', async () => {
+    const played = await play(HELD, undefined, {}, { config: { ...CONFIG, latencyMs: { min: 2200, max: 2200 } } });
+    expect([played.report.error?.kind, isFlat(played)]).toEqual(['unprotected_position', true]);
+  });
+
   it.each<[string, () => boolean, SimulatorConfig['tokens']]>([
     ['no reading gets an answer', () => true, {}],
     ['others use up the tokens', () => false, { foreign: [{ afterMs: 590_000, tokens: 1200 }] }],
@@ -244,6 +249,32 @@ describe('the look at an order that ended with less than it asked for', () => {
     const text = `leaves: {position: none}\nsteps:\n${ENTRY}  - cancel: o\n  - wait: 56s\n  - close: {market: BTC-USD, feed: 64000, slip: 5%}\n`;
     const played = await perf(text, { tokens: { foreign }, faults: [FILLS] });
     expect([played.report.outcome, isFlat(played)]).toEqual(['succeeded', true]);
+  });
+
+  it.each([
+    [500, 5000],
+    [2200, 12_000],
+  ])(
+    'keeps the second order of an exit back no longer than that, and sells nothing twice, %i ms away',
+    async (away, withinMs) => {
+      const market = { ...CONFIG.markets?.['BTC-USD'], depth: '0.03', levels: 1 };
+      const text = `leaves: {position: none}\nsteps:\n${ENTRY.replace('price: 60000', 'price: 64010')}  - close: {market: BTC-USD, feed: 64000, slip: 20%}\n`;
+      const latencyMs = { min: away, max: away };
+      const config = { markets: { 'BTC-USD': market }, latencyMs, surprises: { filledLagMs: 2000 }, fillLagMs: 2000 };
+      const played = await perf(text, config as SimulatorConfig);
+      const exits = played.books.orders.filter(({ side }) => side === 'short');
+      expect(exits.map(({ initial_size: size }) => size)).toEqual(['0.1', '0.07', '0.04', '0.01']);
+      const gaps = exits.slice(1).map(({ arrivedAt }, index) => arrivedAt - (exits[index]?.arrivedAt ?? 0));
+      expect(Math.max(...gaps)).toBeLessThan(withinMs);
+    },
+  );
+
+  it('is waited for by two branches at one instant as in a replay, where no entry has the instant at which they began', async () => {
+    const close = '{close: {market: BTC-USD, feed: 64000, slip: 5%}}';
+    const text = `leaves: {position: none}\nsteps:\n${ENTRY}  - parallel:\n      branches: {a: [{cancel: o}, ${close}], b: [${close}]}\n`;
+    const config = { latencyMs: { min: 50, max: 100 }, fillLagMs: 0, readLagMs: 1000 };
+    const played = await perf(text, { ...config, surprises: { cancelAck: 'canceled' } });
+    expect(played.report.outcome).toBe('succeeded');
   });
 
   it('waits a minute for tokens, in however many markets', async () => {

@@ -170,7 +170,7 @@ describe('the look before the first order of an exit', () => {
     await run(look());
     await run(look());
     expect(sent).toMatchObject([
-      { at: 2500, what: `records of ${nameOf(a)}, ${nameOf(b)}`, limits: { deadlineAt: 2500, answerMs: 2000 } },
+      { at: 2500, what: `records of ${nameOf(a)}, ${nameOf(b)}`, limits: { deadlineAt: 2500, answerMs: 5000 } },
     ]);
   });
 

@@ -476,12 +476,13 @@ describe('the order manager', () => {
     const made = manager([]);
     const began: string[] = [];
     const begin = async (market: string) => {
-      const end = await made.beginExit(market, at.cancel);
+      const end = await made.beginExit(market, 'short', at.cancel);
       began.push(market);
       return end;
     };
-    const end = await begin('BTC-USD');
+    const first = begin('BTC-USD');
     const second = begin('BTC-USD');
+    const end = await first;
     (await begin('ETH-USD'))();
     expect(began).toEqual(['BTC-USD', 'ETH-USD']);
     end();

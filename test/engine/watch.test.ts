@@ -48,7 +48,7 @@ function orderOf(id: string): TrackedOrder {
   return {
     intent: { market, clientOrderId: `rb${id}` },
     createdAt: START,
-    snapshot: { state: 'processing', context: { venueId: id } },
+    snapshot: { state: 'processing', context: { venueId: id, since: START } },
   } as unknown as TrackedOrder;
 }
 
@@ -71,6 +71,26 @@ function crowded({ newer, open }: { readonly newer: number; readonly open: reado
   const watch = new OrderWatch({ venue, clock, wall: new WallTime(clock), callId: (path) => `${path}#${++calls}` });
   return { clock, watch, asked };
 }
+
+describe('an order that an exit awaits', () => {
+  it.each([
+    [0, '+500 BTC-USD@1 resolve'],
+    [3000, '+3000 BTC-USD@1 resolve'],
+  ])(
+    'is read half a second after its last change, and at once where that was before: begun after %i ms',
+    async (afterMs, first) => {
+      const { clock, watch, asked } = watching(50);
+      await clock.advanceTo(START + afterMs);
+      const whole = new Cancellation();
+      const exit: Consent = { what: 'close', answer: Promise.resolve(true) };
+      const wait = watch.until(orderOf('BTC-USD@1'), () => false, { cancel: whole, exit }).catch(() => 'left');
+      await clock.advanceTo(START + afterMs + 500);
+      expect(asked).toEqual([first]);
+      whole.cancel('operator', 'enough');
+      await wait;
+    },
+  );
+});
 
 describe('several orders of a market with more newer ones than a page holds', () => {
   it('are read by id, from then on in the list of those that are open, and by id where that does not show them', async () => {

@@ -38,6 +38,8 @@ export interface CompletingRequest {
   readonly purpose?: typeof SWEEP;
   /** By default `complete`. */
   readonly class?: CallClass;
+  /** How long an answer may take where `windowMs` is 0, ms; by default ANSWER_AT_ONCE_MS. */
+  readonly answerMs?: number;
 }
 
 /** The endpoints that complete an order. */
@@ -136,7 +138,7 @@ export class Completing {
    * they are few, where the venue soon answers that it gives no page, and those that may still lack some where the page was full, because
    * newer fills of other programs may hide them, or had a row that cannot be read.
    */
-  private async readFillsTogether(
+  async readFillsTogether(
     market: string,
     own: readonly TrackedOrder[],
     request: CompletingRequest,
@@ -237,11 +239,11 @@ export class Completing {
    * its deadline: where others use up the tokens, a step that a person cancels, and the run behind it, would never end.
    */
   private readWhileWanted<E extends Reading>(
-    { windowMs, deadlineAt, cancel }: CompletingRequest,
+    { windowMs, deadlineAt, answerMs = ANSWER_AT_ONCE_MS, cancel }: CompletingRequest,
     read: (limits: ReadingLimits) => Promise<CallOutcome<E>>,
   ): Promise<CallOutcome<E>> {
     const until = deadlineAt === undefined ? {} : { deadlineAt };
-    const limits = windowMs === 0 ? { deadlineAt: this.run.clock.now(), answerMs: ANSWER_AT_ONCE_MS } : until;
+    const limits = windowMs === 0 ? { deadlineAt: this.run.clock.now(), answerMs } : until;
     return callWhileWanted(cancel, (wanted) => read({ ...limits, wanted }));
   }
 

@@ -14,7 +14,7 @@ import {
 } from '../../venue/order/polling.ts';
 import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
 import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../venue/port.ts';
-import type { Cancellation } from '../interruption.ts';
+import { awaitEach, type Cancellation } from '../interruption.ts';
 import { sleepUntil } from '../waiting.ts';
 import {
   ANSWER_AT_ONCE_MS,
@@ -43,11 +43,17 @@ const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
 
 /** Of how many orders an exit reads the fills before its next order. */
 const MOST_SHORT = 5;
+/**
+ * How long an answer may take for which an exit waits, ms, as one with its price: without it a venue whose answers take a little longer
+ * than those that nothing waits for would have everything sold twice.
+ */
+const EXIT_ANSWER_MS = 5000;
 
-/** Until when readings are repeated, and until when one may wait for tokens, epoch ms. */
+/** Until when readings are repeated, may wait for tokens, and the last one for its answer, epoch ms. */
 interface LookTimes {
   readonly until: number;
-  readonly patientUntil: number;
+  readonly tokensUntil: number;
+  readonly answerUntil: number;
 }
 
 /** Keeps the orders of a run that ended with less than they asked for: of thousands that filled whole, no look asks anything. */
@@ -100,7 +106,7 @@ export class LastLook {
   /**
    * Reads those that rest and were not read just now, and those that ended short: what filled, and which stop has triggered, since the
    * last step looked is known afterwards. Gives those that work and those that ended short, and of these the ones that no answer has shown.
-   * A precaution: it waits for tokens no longer than `patienceMs`, and then only for an order that ended short; a recording need not hold it.
+   * A precaution: it waits no longer than `patienceMs`, and for tokens only with an order that ended short; a recording need not hold it.
    */
   async readUnseen(
     orders: readonly TrackedOrder[],
@@ -112,7 +118,7 @@ export class LastLook {
     const resting = working.filter(
       (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownSince(this.run.clock.now() - POLL_MS, order),
     );
-    await this.readLast([...ended, ...resting], ended.length > 0 ? request : { ...request, patienceMs: 0 });
+    await this.readLast([...ended, ...resting], request, ended.length > 0 ? patienceMs : 0);
     const looked = [...working, ...ended];
     await this.lookAgain(looked, cancel);
     return { looked, unseen: ended.filter((order) => !this.hasSeenEnd(order)) };
@@ -143,8 +149,10 @@ export class LastLook {
       (isOut ? before : lately).push(order);
       until = Math.max(until, shownAt);
     }
-    if (until > now) await sleepUntil(clock, until, cancel);
-    return [...lately, ...before];
+    const found = [...lately, ...before];
+    // Also where it is due: an instant of which the journal has no entry is another in a replay, and decides nothing.
+    if (found.length > 0) await sleepUntil(clock, until, cancel);
+    return found;
   }
 
   /**
@@ -199,33 +207,46 @@ export class LastLook {
   /** Reads records for an exit, and once more those that an answer lacks. */
   private async readRecords(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
     const { clock } = this.run;
+    const read = (of: readonly TrackedOrder[]) =>
+      this.readOnce(of, { class: 'resolve', deadlineAt: clock.now(), answerMs: EXIT_ANSWER_MS, step, cancel });
     const askedAt = clock.now();
-    const outcome = await this.readOnce(orders, { class: 'resolve', deadlineAt: askedAt, step, cancel });
+    const outcome = await read(orders);
     this.noteAnswer(orders, outcome, askedAt);
     const left = orders.filter((order) => !this.watch.hasShownSince(askedAt, order));
     if (outcome.kind !== 'confirmed' || left.length === 0) return;
     await sleepUntil(clock, clock.now() + REPEAT_DELAYS_MS[0], cancel);
-    await this.readOnce(left, { class: 'resolve', deadlineAt: clock.now(), step, cancel });
+    await read(left);
   }
 
-  /** Reads the fills of the newest of the orders for an exit: those of the exit itself are the newest. One that is late ends it. */
+  /**
+   * Reads the fills of the newest of the orders for an exit, side by side: those of the exit itself are the newest, and it waits for the
+   * slowest answer alone.
+   */
   private async readNewestFills(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
-    const { clock } = this.run;
-    const request = { step, windowMs: 0, cancel, purpose: SWEEP, class: 'resolve' } as const;
-    const newest = orders.slice(-MOST_SHORT).reverse();
-    if (newest.length >= COMPLETED_TOGETHER) return this.completing.readAll(newest, 'fills', request);
-    for (const order of newest) {
-      const askedAt = clock.now();
-      haltUnrecorded(await this.completing.readOne(order, 'fills', request), step);
-      if (clock.now() - askedAt >= ANSWER_AT_ONCE_MS) return;
-    }
+    const how = { windowMs: 0, answerMs: EXIT_ANSWER_MS, purpose: SWEEP, class: 'resolve' } as const;
+    const request = { ...how, step, cancel };
+    let newest: readonly TrackedOrder[] = orders.slice(-MOST_SHORT).reverse();
+    const [first] = newest;
+    if (first !== undefined && newest.length >= COMPLETED_TOGETHER)
+      newest = await this.completing.readFillsTogether(first.intent.market, newest, request);
+    await awaitEach(
+      newest.map(async (order) => haltUnrecorded(await this.completing.readOne(order, 'fills', request), step)),
+    );
   }
 
-  /** Reads the orders of each market until an answer comes. */
-  private async readLast(orders: readonly TrackedOrder[], { patienceMs, ...request }: LookRequest): Promise<void> {
+  /** Reads the orders of each market until an answer comes. `tokensMs`: how long a reading may wait for tokens. */
+  private async readLast(
+    orders: readonly TrackedOrder[],
+    { patienceMs, ...request }: LookRequest,
+    tokensMs: number,
+  ): Promise<void> {
     const now = this.run.clock.now();
     // For all markets together: a stop elsewhere may have ended, and what closes the position waits for the look.
-    const times = { until: now + LAST_LOOK_WITHIN_MS, patientUntil: now + patienceMs };
+    const times = {
+      until: now + LAST_LOOK_WITHIN_MS,
+      tokensUntil: now + tokensMs,
+      answerUntil: now + patienceMs,
+    };
     for (const market of new Set(orders.map(({ intent }) => intent.market)))
       await this.readUntilAnswered(
         orders.filter(({ intent }) => intent.market === market),
@@ -237,7 +258,7 @@ export class LastLook {
   /** One lost answer must not make a stop count as working that ended an hour ago. Where none comes, that is said of each order. */
   private async readUntilAnswered(
     orders: readonly TrackedOrder[],
-    { step, cancel, until, patientUntil }: Pick<LookRequest, 'step' | 'cancel'> & LookTimes,
+    { step, cancel, until, tokensUntil, answerUntil }: Pick<LookRequest, 'step' | 'cancel'> & LookTimes,
   ): Promise<void> {
     const { clock, log } = this.run;
     const since = clock.now();
@@ -247,10 +268,10 @@ export class LastLook {
     for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
       if (left.length === 0) return;
       const askedAt = clock.now();
-      const deadlineAt = Math.max(askedAt, patientUntil);
+      const deadlineAt = Math.max(askedAt, tokensUntil);
       const urgency = left.length === 1 ? 'complete' : 'reconcile';
       // A venue whose answers take longer is healthy all the same: one that would end well waits for the last of them.
-      const answerMs = delay === undefined ? Math.max(ANSWER_AT_ONCE_MS, patientUntil - askedAt) : ANSWER_AT_ONCE_MS;
+      const answerMs = delay === undefined ? Math.max(ANSWER_AT_ONCE_MS, answerUntil - askedAt) : ANSWER_AT_ONCE_MS;
       const outcome = await this.readOnce(left, { class: urgency, deadlineAt, answerMs, step, cancel });
       this.noteAnswer(left, outcome, askedAt);
       // One that this answer shows as ended is read once more when what filled has to be shown.
@@ -315,7 +336,7 @@ export class LastLook {
     cancel: Cancellation,
   ): Promise<readonly TrackedOrder[]> {
     const ended = await this.waitForEnds(orders, cancel, false);
-    await this.readLast(ended, { step, cancel, patienceMs: LAST_LOOK_WITHIN_MS });
+    await this.readLast(ended, { step, cancel, patienceMs: LAST_LOOK_WITHIN_MS }, LAST_LOOK_WITHIN_MS);
     const now = this.run.clock.now();
     const due = orders.filter((order) => this.mayShowMore(order, now) && mayHaveMore(order.snapshot));
     for (const order of due) this.lookedAt.set(order, now);
@@ -327,15 +348,17 @@ export class LastLook {
   /**
    * Reads, before an exit sends another order for the rest, the records of the orders that ended with less than they asked for, and the
    * fills of the newest: either may show first what filled as they ended. As urgent as that order. The position is bare meanwhile: no
-   * record is read that an answer has shown late enough, several of either are read in one page, and one that is late ends it.
+   * record is read that an answer has shown late enough, several of either are read in one page, and both side by side.
    */
   async readShort(orders: readonly TrackedOrder[], step: string, cancel: Cancellation): Promise<void> {
     const now = this.run.clock.now();
     const isShort = ({ snapshot }: TrackedOrder) => mayHaveMore(snapshot);
     const short = orders.filter(isShort).slice(-MOST_HIDDEN);
     const owed = short.filter((order) => !this.hasSeenEnd(order) || isClosedShort(order.snapshot, now));
-    if (owed.length > 0) await this.readRecords(owed, step, cancel);
-    await this.readNewestFills(short.filter(isShort), step, cancel);
+    await awaitEach([
+      ...(owed.length > 0 ? [this.readRecords(owed, step, cancel)] : []),
+      this.readNewestFills(short, step, cancel),
+    ]);
     this.watch.check();
   }
 

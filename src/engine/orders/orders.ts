@@ -8,7 +8,7 @@ import type { AwaitTarget } from '../../runbook/checked.ts';
 import { COMPLETED_TOGETHER } from '../../venue/order/polling.ts';
 import { isTerminal } from '../../venue/order/states.ts';
 import type { OrderTerms } from '../../venue/port.ts';
-import type { OrderRecord } from '../../venue/records.ts';
+import type { OrderRecord, Side } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt } from '../interruption.ts';
 import { createSignal, type Signal, waitFor } from '../waiting.ts';
@@ -49,8 +49,8 @@ export class OrderManager {
   private readonly resolution: Resolution;
   /** Resolves when no cancel_all is under way: new orders and amends wait until its result is known. */
   private barrier: Promise<unknown> = Promise.resolve();
-  /** The exits under way, by market. */
-  private readonly exits = new Map<string, Signal<void>>();
+  /** The exits under way, by market, and the side of their orders. */
+  private readonly exits = new Map<string, { readonly side: Side; readonly over: Signal<void> }>();
 
   constructor(run: OrderManagerParts) {
     this.run = run;
@@ -91,10 +91,12 @@ export class OrderManager {
 
   /**
    * Places an order and resolves when it is known to be at the venue: acknowledged or found. Throws StepFailure when it is
-   * certainly not there, Halt when that is unknown.
+   * certainly not there, Halt when that is unknown. One that could close a position which an exit is closing waits for its end: both
+   * together would open the opposite one.
    */
-  place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
+  async place(at: OrderRequestContext, leg: string, terms: Terms): Promise<OrderHandle> {
     this.short.update();
+    if (at.exit === undefined) await this.waitForExit(terms.market, at.cancel, terms.side);
     return this.placing.place(at, leg, terms);
   }
 
@@ -312,15 +314,25 @@ export class OrderManager {
   /**
    * Begins an exit in a market when no other one of the run is under way there: two would close the position twice. Gives what ends it.
    */
-  async beginExit(market: string, cancel: Cancellation): Promise<() => void> {
-    for (let other = this.exits.get(market); other !== undefined; other = this.exits.get(market))
-      await waitFor(other.promise, cancel);
-    const exit = createSignal<void>();
-    this.exits.set(market, exit);
+  async beginExit(market: string, side: Side, cancel: Cancellation): Promise<() => void> {
+    // Nothing comes in between when there is none: two that begin at one instant must not both.
+    while (this.exits.has(market)) await this.waitForExit(market, cancel);
+    const over = createSignal<void>();
+    this.exits.set(market, { side, over });
     return () => {
       this.exits.delete(market);
-      exit.resolve();
+      over.resolve();
     };
+  }
+
+  /** Waits until no exit is under way in a market; `side`: whose orders are on that side. */
+  async waitForExit(market: string, cancel: Cancellation, side?: Side): Promise<void> {
+    for (
+      let exit = this.exits.get(market);
+      exit !== undefined && (side === undefined || exit.side === side);
+      exit = this.exits.get(market)
+    )
+      await waitFor(exit.over.promise, cancel);
   }
 
   /** Whether an order was refused in unknown words, and it is not known yet whether it is at the venue. */

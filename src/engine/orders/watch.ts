@@ -92,11 +92,14 @@ export class OrderWatch {
         return;
       }
       const stop = cancel.listen((reason) => waiter.done(new Abandoned(reason)));
+      // An exit begins to wait at instants of which the journal has no entry: what it added to them, a replay would add to others.
+      const { since } = isUrgent ? order.snapshot.context : { since: this.clock.now() };
+      const firstAt = Math.max(this.clock.now(), since + FIRST_POLL_MS);
       const waiter: Waiter = {
         order,
         until,
         isUrgent,
-        nextAt: this.clock.now() + FIRST_POLL_MS,
+        nextAt: firstAt,
         polled: false,
         done: (problem) => {
           stop();

@@ -18,7 +18,7 @@ import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT 
 import { isStop } from '../../venue/position/residual.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
-import { findEndShownAt, mayHaveMore } from '../orders/completion.ts';
+import { findEndShownAt, findMissing, mayHaveMore } from '../orders/completion.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import type { OrderRequestContext, Terms } from '../orders/parts.ts';
 import { createSignal, sleepUntil } from '../waiting.ts';
@@ -116,7 +116,7 @@ export class MarketExit {
    */
   async run(): Promise<void> {
     const { execution, of } = this;
-    const end = await execution.run.orderManager.beginExit(of.market, execution.cancel);
+    const end = await execution.run.orderManager.beginExit(of.market, of.side, execution.cancel);
     // The question alone is withdrawn where the step ends: what was answered with yes is not left half-way.
     const wanted = execution.cancel.createWithdrawal();
     try {
@@ -258,13 +258,17 @@ export class MarketExit {
       if (isFirst) await this.ensureAllowed(execution.cancel);
       // The record that showed the end of the one before may have been older than what that has filled.
       else if (this.computeLeft().gt(0)) await execution.run.orderManager.readShort(closing(), execution.path, scope);
-      const price = await of.readPrice();
+      let price = isFirst ? await of.readPrice() : undefined;
       await endOrders(execution, closing(), { cancel: scope, exit: this.consent });
       // A stop that had not triggered has filled nothing, and the position is bare meanwhile.
       if (isFirst) await this.readBeforeFirst(({ triggered }, { type }) => triggered === true || !isStop(type));
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
-      if (!isFirst) await this.ensureAllowed(scope, price);
+      if (!isFirst) {
+        // Not before: where nothing is left none is needed, and whether it is read anew must not depend on an instant without an entry.
+        price = await of.readPrice();
+        await this.ensureAllowed(scope, price);
+      }
       of.kept.exits += 1;
       const until = clock.now() + COVER_AFTER_MS;
       try {
@@ -508,7 +512,8 @@ export async function endOrders(
     orderManager.cancel(handle, 'terminal', { ...makeOrderContext(execution, handle.market_id), ...at }),
   );
   const listUnseen = () => orders.filter(({ own }) => own !== undefined && isFilledUnseen(own.snapshot));
-  await complete(execution, orders, 0, cancel);
+  const lacksRecord = ({ own }: OrderHandle) => own !== undefined && findMissing(own.snapshot) !== 'fills';
+  await complete(execution, orders.filter(lacksRecord), 0, cancel);
   await awaitWhole(execution, orders, cancel);
   if (listUnseen().length > 0) await complete(execution, listUnseen(), execution.windowMs, cancel);
   const [unseen] = listUnseen();

@@ -433,7 +433,7 @@ class Holding {
   private async endLost(): Promise<Value> {
     const { orderManager } = this.execution.run;
     // An exit of another branch has cancelled it, and closes the position.
-    (await orderManager.beginExit(this.market, this.execution.cancel))();
+    await orderManager.waitForExit(this.market, this.execution.cancel);
     await this.cancelRest();
     const left = this.computeLeft();
     if (left.lte(0)) return this.finish();

@@ -14,7 +14,7 @@ import type { FeedNeed } from '../../venue/port.ts';
 import { isStop } from '../../venue/position/residual.ts';
 import { makeRecord, type OrderRecord } from '../../venue/records.ts';
 import type { RunContext, Undo } from '../context.ts';
-import { Cancellation, Halt, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
+import { awaitEach, Cancellation, InternalFailure, StepFailure, toInterruption } from '../interruption.ts';
 import { asHandle, OrderHandle } from '../orders/handles.ts';
 import type { OrderManager } from '../orders/orders.ts';
 import { makeInternalRequest, type OrderRequestContext, type Terms } from '../orders/parts.ts';
@@ -307,9 +307,9 @@ export async function cancelSideBySide(
   handles: readonly OrderHandle[],
   cancel: (handle: OrderHandle) => Promise<void>,
 ): Promise<void> {
-  const results = await Promise.allSettled(handles.map(cancel));
-  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-  const worst = errors.find((error) => error instanceof Halt) ?? errors[0];
-  scope.check();
-  if (worst !== undefined) throw worst;
+  try {
+    await awaitEach(handles.map(cancel));
+  } finally {
+    scope.check();
+  }
 }
