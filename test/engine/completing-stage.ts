@@ -35,7 +35,7 @@ interface Sent {
   readonly limits: Limits;
 }
 
-/** Completes orders with readings whose answers take 20 ms; `answer` gives what they show. */
+/** Completes orders with readings whose answers take 20 ms; `answer` gives what they show, and with `lacks` the orders that they do not. */
 export function completing(
   answer: (what: string, nth: number) => object | undefined = () => undefined,
   others: readonly TrackedOrder[] = [],
@@ -80,8 +80,9 @@ export function completing(
   const endShownAt = new Map<TrackedOrder, number>();
   const read = async (what: string, how: Limits, orders: readonly TrackedOrder[]) => {
     const at = clock.now();
-    const outcome = (await send(what, how)) as { readonly kind?: string };
-    if (outcome.kind === 'confirmed') for (const order of orders) endShownAt.set(order, at);
+    const outcome = (await send(what, how)) as { readonly kind?: string; readonly lacks?: readonly TrackedOrder[] };
+    if (outcome.kind === 'confirmed')
+      for (const order of orders) if (outcome.lacks?.includes(order) !== true) endShownAt.set(order, at);
     return outcome;
   };
   const watch = {

@@ -1,6 +1,7 @@
 /** The looks at orders before it is judged what a run leaves, and before an exit sends anything: which readings are sent, and when. */
 import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../src/engine/interruption.ts';
+import { LAST_LOOK_WITHIN_MS, ShortOrders } from '../../src/engine/orders/last-look.ts';
 import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import { completing, isWhole, make, nameOf } from './completing-stage.ts';
@@ -188,4 +189,124 @@ describe('the look before the first order of an exit', () => {
     await run(looks.readBeforeExit(many, 's', new Cancellation()));
     expect(asked()).toEqual([`records of ${many.slice(-20).map(nameOf).join(', ')}`]);
   });
+});
+
+describe('an answer that lacks an order which ended short', () => {
+  const BEFORE = 32_500;
+  const short = (agoMs: number, rest: object = {}) => {
+    const terminalAt = START - agoMs;
+    return make(
+      'BTC-USD',
+      { size: '10', filled: '4', recordFilled: '4', terminalAt, since: terminalAt, ...rest },
+      'canceled',
+    );
+  };
+  const KNOWN = { confirmedAt: START - 100_000 };
+
+  it.each<[string, number, object, boolean, boolean]>([
+    ['that no record has shown shows that nothing filled', 3000, {}, false, true],
+    ['that a record has shown proves nothing', 3000, KNOWN, true, false],
+    ['whose fills must be out proves nothing before these were read', BEFORE + 1, KNOWN, false, false],
+    ['whose fills must be out, and were read, shows it', BEFORE + 1, KNOWN, true, true],
+    ['whose fills need not be out proves nothing', 20_000, KNOWN, true, false],
+  ])('%s', async (_, agoMs, rest, readsFills, isSeen) => {
+    const order = short(agoMs, rest);
+    const { looks, run } = completing((what) =>
+      what.startsWith('record') ? { kind: 'confirmed', lacks: [order] } : undefined,
+    );
+    if (readsFills) await run(looks.readEnded([order], 's', new Cancellation()));
+    const { unseen } = await run(looks.readUnseen([order], { ...LOOK, patienceMs: 1 }));
+    expect([unseen, looks.isOver(order)]).toEqual([isSeen ? [] : [order], isSeen && readsFills]);
+  });
+
+  it('is asked for once more, without those that it shows', async () => {
+    const [a, b] = [short(3000, KNOWN), short(4000, KNOWN)];
+    const { looks, run, asked } = completing((_, nth) => (nth === 1 ? { kind: 'confirmed', lacks: [b] } : undefined));
+    expect((await run(looks.readUnseen([a, b], LOOK))).unseen).toEqual([]);
+    expect(asked()).toEqual([`records of ${nameOf(b)}, ${nameOf(a)}`, `record of ${nameOf(b)}`]);
+  });
+
+  it('is asked for once more by an exit, a quarter of a second later, with its fills beside the first', async () => {
+    const [a, b] = [short(3000, KNOWN), short(4000, KNOWN)];
+    const { looks, run, sent } = completing((_, nth) => (nth === 1 ? { kind: 'confirmed', lacks: [b] } : undefined));
+    await run(looks.readShort([a, isWhole(), b], 's', new Cancellation()));
+    expect(sent.map(({ at, what }) => [at, what])).toEqual([
+      [0, `records of ${nameOf(a)}, ${nameOf(b)}`],
+      [0, `fills of ${nameOf(b)}`],
+      [0, `fills of ${nameOf(a)}`],
+      [270, `record of ${nameOf(b)}`],
+    ]);
+  });
+
+  it('is not asked for once more by an exit where no answer came', async () => {
+    const order = short(3000, KNOWN);
+    const { looks, run, asked } = completing(() => ({ kind: 'unresolved', message: '' }));
+    await run(looks.readShort([order], 's', new Cancellation()));
+    expect(asked()).toEqual([`record of ${nameOf(order)}`, `fills of ${nameOf(order)}`]);
+  });
+});
+
+describe('what an exit reads before its next order', () => {
+  const short = () =>
+    make('BTC-USD', { size: '10', filled: '4', recordFilled: '4', terminalAt: START - 3000 }, 'canceled');
+
+  it('is a page of fills from three orders on', async () => {
+    const page = completing((what) => (what.includes('since') ? { kind: 'confirmed', result: [] } : undefined));
+    await page.run(page.looks.readShort([short(), short(), short()], 's', new Cancellation()));
+    expect(page.asked().filter((what) => what.startsWith('fills'))).toEqual(['fills of BTC-USD since 0']);
+  });
+
+  it('is nothing where all have filled whole', async () => {
+    const { looks, run, asked } = completing();
+    await run(looks.readShort([isWhole(), isWhole()], 's', new Cancellation()));
+    expect(asked()).toEqual([]);
+  });
+
+  it('is read of the newest twenty', async () => {
+    const many = Array.from({ length: 30 }, short);
+    const { looks, run, asked } = completing();
+    await run(looks.readShort(many, 's', new Cancellation()));
+    expect(asked()[0]).toBe(`records of ${many.slice(-20).map(nameOf).join(', ')}`);
+  });
+
+  it('is read of an order whose fills are just out', async () => {
+    const order = make(
+      'BTC-USD',
+      { size: '10', filled: '4', recordFilled: '4', terminalAt: START - 32_500 },
+      'canceled',
+    );
+    const { looks, run, asked } = completing();
+    await run(looks.readBeforeExit([order], 's', new Cancellation()));
+    expect(asked()).toEqual([`record of ${nameOf(order)}`]);
+  });
+});
+
+it('the last of the readings that get no answer may wait for it as long as the look may', async () => {
+  const order = make('BTC-USD', {}, 'open');
+  const { looks, run, sent } = completing(() => ({ kind: 'unresolved', message: '' }));
+  await run(looks.readUnseen([order], { ...LOOK, patienceMs: LAST_LOOK_WITHIN_MS }));
+  const last = sent.at(-1)?.at ?? 0;
+  expect(sent.map(({ limits }) => limits.answerMs)).toEqual([2000, 2000, 2000, LAST_LOOK_WITHIN_MS - last]);
+});
+
+it('a look gives what works and what ended short, and nothing that has filled whole', async () => {
+  const [open, short] = [
+    make('BTC-USD', {}, 'open'),
+    make('BTC-USD', { size: '10', terminalAt: START - 3000 }, 'canceled'),
+  ];
+  const { looks, run } = completing();
+  expect((await run(looks.readUnseen([open, isWhole(), short], LOOK))).looked).toEqual([open, short]);
+});
+
+it('forgets an order that is over until it changes', () => {
+  const changed = new Set([make('BTC-USD', { size: '10', filled: '4', recordFilled: '4' }, 'canceled')]);
+  const [order] = changed;
+  const short = new ShortOrders({ watchOrders: () => changed });
+  expect(short.list()).toEqual([order]);
+  short.forget(() => false);
+  expect(short.list()).toEqual([order]);
+  short.forget(() => true);
+  expect(short.list()).toEqual([]);
+  if (order !== undefined) changed.add(order);
+  expect(short.list()).toEqual([order]);
 });
