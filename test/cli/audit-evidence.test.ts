@@ -7,6 +7,7 @@ import { readAnchors } from '../../src/journal/anchors/anchors.ts';
 import { readEntry } from '../../src/journal/chain.ts';
 import { type Entry, ORIGIN } from '../../src/journal/entry.ts';
 import { readLines } from '../../src/journal/reading.ts';
+import { REPEATED } from '../../src/journal/repeated-rows.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
 import { MemoryScheduleStore } from '../engine/memory-schedule-store.ts';
@@ -91,6 +92,12 @@ needs: [cancel_all]
 steps: [{cancel_all: {everyone: true}}]
 `;
 
+const LISTS = `runbook: evidence
+dsl: 1
+leaves: {position: open, because: the case is about something else}
+steps:
+${'  - place: {type: limit, market: BTC-USD, side: long, size: 0.001, price: 1000}\n'.repeat(4)}${'  - list_orders: {market: BTC-USD}\n'.repeat(2)}`;
+
 async function playedLive(): Promise<void> {
   await scene(
     {
@@ -141,11 +148,14 @@ async function playedLive(): Promise<void> {
       const shipped = (name: string) => fileURLToPath(new URL(`../../runbooks/${name}`, import.meta.url));
       const dry = await run(['dry-run', shipped('requote.yaml'), '--fixtures', shipped('fixtures/requote.yaml')]);
       expect(dry.exit).toBe(0);
+      write('four.yaml', LISTS);
+      expect((await run(['dry-run', 'four.yaml'])).exit).toBe(0);
       const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
       for (const row of await store.runs()) {
         const stored = await store.read(row.run);
         keepEntries([...readLines(stored)]);
         keepEntries(stored.filter(({ type }) => type === 'round.idle').map(readEntry));
+        for (const { line } of stored.filter(({ type }) => type === REPEATED)) keep(REPEATED, JSON.parse(line).data);
       }
       await store.close();
       for (const anchor of readAnchors(join(path, '.runbook', 'anchors.jsonl')).anchors) keep('anchor', anchor);
