@@ -59,24 +59,34 @@ export async function readAllUnseen(
   { leaves }: Pick<CheckedRunbook, 'leaves'>,
   look: Look,
 ): Promise<void> {
-  const { clock, setup } = run;
+  const { clock, heartbeat, setup } = run;
   const { cancel = new Cancellation() } = look;
   const windowMs = leaves.position === 'open' ? 0 : setup.fillsWindowMs;
+  // Readings that fail are no progress by themselves, and the switch would take what rests. The last of them may end later.
+  const markWaiting = (until: number) => {
+    if (windowMs > 0) heartbeat.markWaiting(`${look.step ?? 'settle'}#look`, until);
+  };
   let until = clock.now() + windowMs;
-  for (let resumes = run.countResumes(); ; ) {
-    // Also the last look insists: one that asked about nothing would have found nothing unseen.
-    const patienceMs = windowMs === 0 ? 0 : Math.max(1, until - clock.now());
-    const [unseen] = await readUnseen(run, { ...look, patienceMs });
-    if (unseen === undefined || leaves.position === 'open') return;
-    if (run.countResumes() !== resumes) until = clock.now() + windowMs;
-    resumes = run.countResumes();
-    if (clock.now() >= until)
-      throw new StepFailure(
-        'unprotected_position',
-        `no answer shows what filled of order ${unseen.intent.clientOrderId}, so it is not known what is left; look at the position at the venue`,
-        look.step ?? '',
-      );
-    await sleepUntil(clock, Math.min(until, clock.now() + LAST_LOOK_WITHIN_MS), cancel);
+  try {
+    for (let resumes = run.countResumes(); ; ) {
+      markWaiting(until + 2 * LAST_LOOK_WITHIN_MS);
+      // Also the last look insists: one that asked about nothing would have found nothing unseen.
+      const patienceMs = windowMs === 0 ? 0 : Math.max(1, until - clock.now());
+      const [unseen] = await readUnseen(run, { ...look, patienceMs });
+      if (unseen === undefined || leaves.position === 'open') return;
+      if (run.countResumes() !== resumes) until = clock.now() + windowMs;
+      resumes = run.countResumes();
+      if (clock.now() >= until)
+        throw new StepFailure(
+          'unprotected_position',
+          `no answer shows what filled of order ${unseen.intent.clientOrderId}, so it is not known what is left; look at the position at the venue`,
+          look.step ?? '',
+        );
+      await sleepUntil(clock, Math.min(until, clock.now() + LAST_LOOK_WITHIN_MS), cancel);
+    }
+  } finally {
+    // Also where it is cut off: what hangs later is not covered by it.
+    markWaiting(clock.now());
   }
 }
 

@@ -188,6 +188,27 @@ describe('the look at an order that ended with less than it asked for', () => {
     expect(report.outcome).toBe('succeeded');
   });
 
+  it('keeps the switch renewed while its readings fail', async () => {
+    const lapses = (venue: Transport, time: { now(): number }): Transport => {
+      let since: number | undefined;
+      return {
+        async send(request, options) {
+          const reply = await venue.send(request, options);
+          if (reply.kind !== 'answer' || !/^GET .(orders|fills)/.test(request.endpoint)) return reply;
+          if (since !== undefined && time.now() - since < 40_000) return { ...reply, status: 500, body: 'no' };
+          if (reply.body.includes('"canceled"')) since ??= time.now();
+          return reply;
+        },
+      };
+    };
+    const deadman = 'deadman: {market: BTC-USD, timeout: 10s, on_exit: disarm}\n';
+    const { entries } = await perf(`${deadman}${CLOSES}${ENTRY}  - cancel: o\n`, { faults: [FILLS] }, lapses);
+    const moves = entries.flatMap(({ type, data }) =>
+      type === 'deadman.moved' && 'event' in data ? [data.event] : [],
+    );
+    expect([...new Set(moves)]).toEqual(['armed', 'renewed', 'disarmed']);
+  });
+
   it('goes on where it has shown the end itself, and nothing shows what filled', async () => {
     let readings = 0;
     const cancelled = (venue: Transport, time: { now(): number }): Transport => ({
