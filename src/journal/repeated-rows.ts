@@ -113,13 +113,13 @@ export function restoreRows(
 ): JsonObject | undefined {
   const { of, parts } = (data['result'] ?? {}) as Partial<RepeatedResult>;
   if (of !== base.seq || base.type !== BASE || !Array.isArray(rows) || !Array.isArray(parts)) return undefined;
-  const result: Json[] = [];
-  for (const part of parts as readonly Partial<{ first: number; count: number; rows: readonly Json[] }>[]) {
-    const { first = 0, count = 0, rows: own } = part;
-    if (Array.isArray(own)) result.push(...own);
+  const result: (readonly Json[])[] = [];
+  for (const part of parts as readonly (Partial<{ first: number; count: number; rows: readonly Json[] }> | null)[]) {
+    const { first = 0, count = 0, rows: own } = part ?? {};
+    if (Array.isArray(own)) result.push(own);
     else if (Number.isSafeInteger(first) && first >= 0 && count > 0 && first + count <= rows.length)
-      result.push(...(rows as readonly Json[]).slice(first, first + count));
+      result.push((rows as readonly Json[]).slice(first, first + count));
     else return undefined;
   }
-  return { ...data, result };
+  return { ...data, result: result.flat() };
 }

@@ -200,6 +200,7 @@ it.each<[string, Change]>([
   ['rows that its base does not have', (_, { of }) => ({ of, parts: [{ first: 5, count: 90 }] })],
   ['rows before the first', (_, { of }) => ({ of, parts: [{ first: -1, count: 2 }] })],
   ['no rows', (_, { of }) => ({ of, parts: [{ first: 2, count: 0 }] })],
+  ['a part that is none', (_, { of }) => ({ of, parts: [null] })],
   ['no parts', (_, { of }) => ({ of })],
 ])('a line that repeats %s cannot be read', async (_, change) => {
   const { lines } = await write([listFills(9, 9), listFills(9, 9)]);
