@@ -961,7 +961,7 @@ describe('the notional of a day', () => {
     return [verdict.ok, verdict.considered['max_daily_notional']];
   }
 
-  it('has what an order of an earlier day was amended to, and filled, beyond what that day has', () => {
+  it('counts what an amend and fills add to an order of an earlier day', () => {
     const story = new Story().placed(1, { size: '4' }).shown(1, 'open', { initial_size: '4', size: '4' });
     const sentAt = story.now;
     expect(asks(story, sentAt)).toEqual([true, '1400/1500']);

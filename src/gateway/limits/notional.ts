@@ -101,7 +101,7 @@ export class SentNotional {
   }
 
   /**
-   * Measures an order by day: an order that lives on is amended, and may fill more, on days after the one that placed it. `last`: the
+   * Measures an order by day: an order that stays open is amended, and may fill more, on days after the one that placed it. `last`: the
    * market's latest price.
    */
   measure(order: TrackedOrder, last: DecimalString | undefined): NotionalByDay {
