@@ -29,7 +29,7 @@ export const runMachine = setup({
       on: {
         COMPLETED: 'finalizing',
         STOPPED: 'finalizingStopped',
-        // The steps did what they were to do and left too much: undoing them could take their stops away.
+        // The steps did what they were to do and left too much, or somebody ended the look at it: undoing them could take their stops away.
         UNPROTECTED: 'handling',
         STOPPED_UNPROTECTED: 'handling',
         FAILED: 'undoing',

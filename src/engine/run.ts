@@ -73,7 +73,7 @@ export function startRun(setup: RunSetup, ports: RunPorts): RunningRun {
 type Ending =
   | { readonly kind: 'completed' }
   | { readonly kind: 'stopped'; readonly stop: Stop }
-  /** `unprotected`: the steps are done, or have stopped the run, and left more than the runbook declares. */
+  /** `unprotected`: the steps are done, or have stopped the run, and left more than the runbook declares, or somebody ended the look at that. */
   | { readonly kind: 'failed' | 'halted' | 'unprotected' | 'stoppedUnprotected'; readonly error: ErrorFact };
 
 class Execution {
@@ -226,11 +226,13 @@ class Execution {
     const { runbook, fillsWindowMs } = this.context.setup;
     const held = await this.attempt(async () => {
       await this.context.orderManager.lookUpLimited('settle', fillsWindowMs);
-      await readAllUnseen(this.context, runbook, {});
+      await readAllUnseen(this.context, runbook, { cancel: this.whole });
+      // A kill or a cancel while it looked, which may have been a minute: `on_error` is owed to it as behind a step.
+      this.whole.check();
       requireKept(this.context, { runbook, prefix: '' }, '');
     });
     if (!('error' in held)) return ending;
-    if (held.error.kind !== 'unprotected_position') return held;
+    if (!BEHIND_STEPS.has(held.error.kind)) return held;
     return { kind: ending.kind === 'stopped' ? 'stoppedUnprotected' : 'unprotected', error: held.error };
   }
 
@@ -453,6 +455,8 @@ class Execution {
 /** States in which a run that halts cleans up: nothing that adds risk is sent. */
 const HALTING = new Set(['undoingHalted', 'handlingHalted', 'finalizingHalted']);
 const ENDED = new Set(['succeeded', 'stopped', 'failed', 'halted']);
+/** What ends a run whose steps are done, or have stopped it, without undoing them. */
+const BEHIND_STEPS: ReadonlySet<string> = new Set(['unprotected_position', 'cancelled', 'deadman_fired']);
 
 /** Journals each order's change of state, directly after the entry that caused it. */
 function journalOrders(log: RunPorts['log']): void {

@@ -350,6 +350,21 @@ describe('the look at an order that ended with less than it asked for', () => {
   });
 });
 
+describe.each([
+  ['has done its steps', ''],
+  ['has stopped', '  - stop: {outcome: enough}\n'],
+])('the look at the end of a run that %s', (_, last) => {
+  it.each(['kill', 'cancel', 'interrupt'] as const)('hears a %s, and undoes nothing', async (command) => {
+    const commands = [{ command, by: 'ada', afterMs: 602_000 }];
+    const played = await play(`${HELD}${last}`, (atMs) => atMs < 604_000, {}, { commands });
+    const { entries, report } = played;
+    const [exit] = entries.filter(({ step }) => step.startsWith('on_error'));
+    expect([report.outcome, report.error?.kind, (exit?.at ?? 0) - START]).toEqual(['failed', 'cancelled', 602_000]);
+    expect(entries.some(({ step }) => step.includes('/undo'))).toBe(false);
+    expect(isFlat(played)).toBe(true);
+  });
+});
+
 describe('the look at the end of a called runbook', () => {
   const CLOSES = 'leaves: {position: protected}\non_error: [{close: {market: BTC-USD, feed: 64000, slip: 5%}}]\n';
   const unanswered = (atMs: number) => atMs < 604_000;

@@ -26,7 +26,7 @@ type Phase = 'undo' | 'on_error' | 'finally';
 const PHASES: readonly Phase[] = ['undo', 'on_error', 'finally'];
 
 const HALTED: Guard = { text: 'an outcome at the venue is not known', what: 'halted' };
-const UNPROTECTED: Guard = { text: 'more is left than declared', what: 'unprotected' };
+const UNPROTECTED: Guard = { text: 'more is left than declared, or cancelled meanwhile', what: 'unprotected' };
 const CANCELLED: Guard = { text: 'cancelled, or the deadman switch has fired', what: 'cancelled' };
 const OUTCOMES: readonly Arrow[] = [
   { guard: { text: 'the run has succeeded', what: 'succeeded' }, to: here('succeeded') },
