@@ -118,13 +118,19 @@ describe('a look that waits for tokens', () => {
   const open = () => make('BTC-USD', {}, 'open');
   const PATIENT = { ...LOOK, patienceMs: 9000 };
 
-  it('does so for an order that ended short, with those that rest, and not for these alone', async () => {
-    const both = completing();
-    await both.run(both.looks.readUnseen([late(), open()], PATIENT));
-    expect(both.sent.map(({ limits }) => limits.deadlineAt)).toEqual([9000]);
-    const resting = completing();
-    await resting.run(resting.looks.readUnseen([open()], PATIENT));
-    expect(resting.sent.map(({ limits }) => limits.deadlineAt)).toEqual([0]);
+  it.each([
+    ['an order that ended short, with those that rest', () => [late(), open()]],
+    ['one that rests alone: it may be a stop that has ended', () => [open()]],
+  ])('does so for %s', async (_, list) => {
+    const { looks, run, sent } = completing();
+    await run(looks.readUnseen(list(), PATIENT));
+    expect(sent.map(({ limits }) => limits.deadlineAt)).toEqual([11_000]);
+  });
+
+  it('waits for none where it has no time', async () => {
+    const { looks, run, sent } = completing();
+    await run(looks.readUnseen([open()], LOOK));
+    expect(sent.map(({ limits }) => limits.deadlineAt)).toEqual([0]);
   });
 
   it('gives those that no answer has shown, and asks again at once although none came', async () => {

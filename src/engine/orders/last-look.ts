@@ -38,6 +38,9 @@ export interface LookRequest extends Pick<CompletingRequest, 'step' | 'cancel'> 
  * interrupted one has 30 s for all of its end, in however many markets.
  */
 export const LAST_LOOK_WITHIN_MS = 8000;
+
+/** How much later than its minute what others have spent comes free, ms: it is counted from the answer that showed it, and in whole seconds. */
+const TOKENS_LATE_MS = 2000;
 /** Pauses between them, ms. */
 const LAST_LOOK_DELAYS_MS = REPEAT_DELAYS_MS.slice(0, 3);
 
@@ -106,7 +109,7 @@ export class LastLook {
   /**
    * Reads those that rest and were not read just now, and those that ended short: what filled, and which stop has triggered, since the
    * last step looked is known afterwards. Gives those that work and those that ended short, and of these the ones that no answer has shown.
-   * A precaution: it waits no longer than `patienceMs`, and for tokens only with an order that ended short; a recording need not hold it.
+   * A precaution: it waits no longer than `patienceMs`; a recording need not hold it.
    */
   async readUnseen(
     orders: readonly TrackedOrder[],
@@ -118,7 +121,7 @@ export class LastLook {
     const resting = working.filter(
       (order) => isAtVenue(order.snapshot.state) && !this.watch.hasShownSince(this.run.clock.now() - POLL_MS, order),
     );
-    await this.readLast([...ended, ...resting], request, ended.length > 0 ? patienceMs : 0);
+    await this.readLast([...ended, ...resting], request);
     const looked = [...working, ...ended];
     await this.lookAgain(looked, cancel);
     return { looked, unseen: ended.filter((order) => !this.hasSeenEnd(order)) };
@@ -234,17 +237,13 @@ export class LastLook {
     );
   }
 
-  /** Reads the orders of each market until an answer comes. `tokensMs`: how long a reading may wait for tokens. */
-  private async readLast(
-    orders: readonly TrackedOrder[],
-    { patienceMs, ...request }: LookRequest,
-    tokensMs: number,
-  ): Promise<void> {
+  /** Reads the orders of each market until an answer comes. */
+  private async readLast(orders: readonly TrackedOrder[], { patienceMs, ...request }: LookRequest): Promise<void> {
     const now = this.run.clock.now();
     // For all markets together: a stop elsewhere may have ended, and what closes the position waits for the look.
     const times = {
       until: now + LAST_LOOK_WITHIN_MS,
-      tokensUntil: now + tokensMs,
+      tokensUntil: now + (patienceMs === 0 ? 0 : patienceMs + TOKENS_LATE_MS),
       answerUntil: now + patienceMs,
     };
     for (const market of new Set(orders.map(({ intent }) => intent.market)))
@@ -336,7 +335,7 @@ export class LastLook {
     cancel: Cancellation,
   ): Promise<readonly TrackedOrder[]> {
     const ended = await this.waitForEnds(orders, cancel, false);
-    await this.readLast(ended, { step, cancel, patienceMs: LAST_LOOK_WITHIN_MS }, LAST_LOOK_WITHIN_MS);
+    await this.readLast(ended, { step, cancel, patienceMs: LAST_LOOK_WITHIN_MS });
     const now = this.run.clock.now();
     const due = orders.filter((order) => this.mayShowMore(order, now) && mayHaveMore(order.snapshot));
     for (const order of due) this.lookedAt.set(order, now);
