@@ -8,7 +8,7 @@ import type { CheckedRunbook } from '../runbook/checked.ts';
 import { describeBeyond, findBeyond, findLeft, hidesTrigger, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
 import { Cancellation, StepFailure } from './interruption.ts';
-import { LAST_LOOK_WITHIN_MS, type LookRequest } from './orders/last-look.ts';
+import { LAST_LOOK_WITHIN_MS, type LookRequest } from './orders/looks/last-look.ts';
 import { listWorkingOrders } from './orders/parts.ts';
 import { sleepUntil } from './waiting.ts';
 

@@ -2,7 +2,9 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Cancellation } from '../../src/engine/interruption.ts';
 import { Completing, type CompletingRequest } from '../../src/engine/orders/completing.ts';
-import { LastLook } from '../../src/engine/orders/last-look.ts';
+import { ExitLook } from '../../src/engine/orders/looks/exit-look.ts';
+import { LastLook } from '../../src/engine/orders/looks/last-look.ts';
+import { SeenEnds } from '../../src/engine/orders/looks/seen-ends.ts';
 import type { OrderManagerParts } from '../../src/engine/orders/parts.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
@@ -96,12 +98,16 @@ export function completing(
     lookFrom: (at: number) => at - START,
   };
   const made = new Completing(run, watch as never);
-  const looks = new LastLook(run, watch as never, made);
+  const seen = new SeenEnds(run, watch as never, made);
+  const looks = new LastLook(run, watch as never, made, seen);
+  const exits = new ExitLook(run, watch as never, made, seen);
   const complete = (orders: Iterable<TrackedOrder>, request: Partial<CompletingRequest> = {}) =>
     made.complete(orders, { step: 's', windowMs: 10_000, cancel: new Cancellation(), ...request });
   return {
     clock,
+    seen,
     looks,
+    exits,
     complete,
     sent,
     waits,

@@ -1,7 +1,8 @@
 /** The looks at orders before it is judged what a run leaves, and before an exit sends anything: which readings are sent, and when. */
 import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../src/engine/interruption.ts';
-import { LAST_LOOK_WITHIN_MS, ShortOrders } from '../../src/engine/orders/last-look.ts';
+import { LAST_LOOK_WITHIN_MS } from '../../src/engine/orders/looks/last-look.ts';
+import { ShortOrders } from '../../src/engine/orders/looks/seen-ends.ts';
 import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import { completing, isWhole, make, nameOf } from './completing-stage.ts';
@@ -172,8 +173,8 @@ describe('the look before the first order of an exit', () => {
 
   it('reads together what ended short and may have filled, when a record shows it, once and at once', async () => {
     const [a, b, whole, old] = [ended(START - 1000), ended(START), ended(START, '10'), ended(START - 63_000)];
-    const { looks, run, sent } = completing();
-    const look = () => looks.readBeforeExit([a, b, whole, old], 's', new Cancellation());
+    const { exits, run, sent } = completing();
+    const look = () => exits.readBefore([a, b, whole, old], 's', new Cancellation());
     await run(look());
     await run(look());
     expect(sent).toMatchObject([
@@ -183,16 +184,16 @@ describe('the look before the first order of an exit', () => {
 
   it('reads one alone by itself, and its fills and itself again where it was not answered', async () => {
     const order = ended(START - 3000);
-    const { looks, run, asked } = completing((_, nth) => (nth === 1 ? { kind: 'unresolved', message: '' } : undefined));
-    for (let time = 0; time < 3; time += 1) await run(looks.readBeforeExit([order], 's', new Cancellation()));
+    const { exits, run, asked } = completing((_, nth) => (nth === 1 ? { kind: 'unresolved', message: '' } : undefined));
+    for (let time = 0; time < 3; time += 1) await run(exits.readBefore([order], 's', new Cancellation()));
     const record = `record of ${nameOf(order)}`;
     expect(asked()).toEqual([record, `fills of ${nameOf(order)}`, record]);
   });
 
   it('reads no more than twenty, the newest', async () => {
     const many = Array.from({ length: 30 }, () => ended(START - 3000));
-    const { looks, run, asked } = completing();
-    await run(looks.readBeforeExit(many, 's', new Cancellation()));
+    const { exits, run, asked } = completing();
+    await run(exits.readBefore(many, 's', new Cancellation()));
     expect(asked()).toEqual([`records of ${many.slice(-20).map(nameOf).join(', ')}`]);
   });
 });
@@ -217,12 +218,12 @@ describe('an answer that lacks an order which ended short', () => {
     ['whose fills need not be out proves nothing', 20_000, KNOWN, true, false],
   ])('%s', async (_, agoMs, rest, readsFills, isSeen) => {
     const order = short(agoMs, rest);
-    const { looks, run } = completing((what) =>
+    const { looks, seen, run } = completing((what) =>
       what.startsWith('record') ? { kind: 'confirmed', lacks: [order] } : undefined,
     );
     if (readsFills) await run(looks.readEnded([order], 's', new Cancellation()));
     const { unseen } = await run(looks.readUnseen([order], { ...LOOK, patienceMs: 1 }));
-    expect([unseen, looks.isOver(order)]).toEqual([isSeen ? [] : [order], isSeen && readsFills]);
+    expect([unseen, seen.isOver(order)]).toEqual([isSeen ? [] : [order], isSeen && readsFills]);
   });
 
   it('is asked for once more, without those that it shows', async () => {
@@ -234,8 +235,8 @@ describe('an answer that lacks an order which ended short', () => {
 
   it('is asked for once more by an exit, a quarter of a second later, with its fills beside the first', async () => {
     const [a, b] = [short(3000, KNOWN), short(4000, KNOWN)];
-    const { looks, run, sent } = completing((_, nth) => (nth === 1 ? { kind: 'confirmed', lacks: [b] } : undefined));
-    await run(looks.readShort([a, isWhole(), b], 's', new Cancellation()));
+    const { exits, run, sent } = completing((_, nth) => (nth === 1 ? { kind: 'confirmed', lacks: [b] } : undefined));
+    await run(exits.readShort([a, isWhole(), b], 's', new Cancellation()));
     expect(sent.map(({ at, what }) => [at, what])).toEqual([
       [0, `records of ${nameOf(a)}, ${nameOf(b)}`],
       [0, `fills of ${nameOf(b)}`],
@@ -246,8 +247,8 @@ describe('an answer that lacks an order which ended short', () => {
 
   it('is not asked for once more by an exit where no answer came', async () => {
     const order = short(3000, KNOWN);
-    const { looks, run, asked } = completing(() => ({ kind: 'unresolved', message: '' }));
-    await run(looks.readShort([order], 's', new Cancellation()));
+    const { exits, run, asked } = completing(() => ({ kind: 'unresolved', message: '' }));
+    await run(exits.readShort([order], 's', new Cancellation()));
     expect(asked()).toEqual([`record of ${nameOf(order)}`, `fills of ${nameOf(order)}`]);
   });
 });
@@ -258,20 +259,20 @@ describe('what an exit reads before its next order', () => {
 
   it('is a page of fills from three orders on', async () => {
     const page = completing((what) => (what.includes('since') ? { kind: 'confirmed', result: [] } : undefined));
-    await page.run(page.looks.readShort([short(), short(), short()], 's', new Cancellation()));
+    await page.run(page.exits.readShort([short(), short(), short()], 's', new Cancellation()));
     expect(page.asked().filter((what) => what.startsWith('fills'))).toEqual(['fills of BTC-USD since 0']);
   });
 
   it('is nothing where all have filled whole', async () => {
-    const { looks, run, asked } = completing();
-    await run(looks.readShort([isWhole(), isWhole()], 's', new Cancellation()));
+    const { exits, run, asked } = completing();
+    await run(exits.readShort([isWhole(), isWhole()], 's', new Cancellation()));
     expect(asked()).toEqual([]);
   });
 
   it('is read of the newest twenty', async () => {
     const many = Array.from({ length: 30 }, short);
-    const { looks, run, asked } = completing();
-    await run(looks.readShort(many, 's', new Cancellation()));
+    const { exits, run, asked } = completing();
+    await run(exits.readShort(many, 's', new Cancellation()));
     expect(asked()[0]).toBe(`records of ${many.slice(-20).map(nameOf).join(', ')}`);
   });
 
@@ -281,8 +282,8 @@ describe('what an exit reads before its next order', () => {
       { size: '10', filled: '4', recordFilled: '4', terminalAt: START - 32_500 },
       'canceled',
     );
-    const { looks, run, asked } = completing();
-    await run(looks.readBeforeExit([order], 's', new Cancellation()));
+    const { exits, run, asked } = completing();
+    await run(exits.readBefore([order], 's', new Cancellation()));
     expect(asked()).toEqual([`record of ${nameOf(order)}`]);
   });
 });

@@ -17,7 +17,9 @@ import { Cancelling } from './cancel.ts';
 import { Completing, type CompletingRequest } from './completing.ts';
 import { Confirming } from './confirm.ts';
 import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
-import { LastLook, type LookRequest, ShortOrders } from './last-look.ts';
+import { ExitLook } from './looks/exit-look.ts';
+import { LastLook, type LookRequest } from './looks/last-look.ts';
+import { SeenEnds, ShortOrders } from './looks/seen-ends.ts';
 import {
   callWhileWanted,
   listWorkingOrders,
@@ -42,7 +44,9 @@ export class OrderManager {
   private readonly cancelling: Cancelling;
   private readonly settling: Settling;
   private readonly completing: Completing;
+  private readonly seenEnds: SeenEnds;
   private readonly lastLook: LastLook;
+  private readonly exitLook: ExitLook;
   private readonly short: ShortOrders;
   private readonly completedAgain = new Set<OrderHandle>();
   private readonly refused: RefusedOrders;
@@ -63,7 +67,9 @@ export class OrderManager {
     this.watch = watch;
     this.resolution = resolution;
     this.completing = new Completing(run, watch);
-    this.lastLook = new LastLook(run, watch, this.completing);
+    this.seenEnds = new SeenEnds(run, watch, this.completing);
+    this.lastLook = new LastLook(run, watch, this.completing, this.seenEnds);
+    this.exitLook = new ExitLook(run, watch, this.completing, this.seenEnds);
     this.short = new ShortOrders(run.log.tracker);
     this.amending = amending;
     this.cancelling = cancelling;
@@ -185,7 +191,7 @@ export class OrderManager {
    * time-out cuts it off: of such an instant the journal has no entry, and a replay would come to it later.
    */
   async readBeforeExit(chosen: (order: TrackedOrder) => boolean, step: string): Promise<void> {
-    await this.lastLook.readBeforeExit(this.listLookedAt(chosen), step, new Cancellation());
+    await this.exitLook.readBefore(this.listLookedAt(chosen), step, new Cancellation());
   }
 
   /**
@@ -203,7 +209,7 @@ export class OrderManager {
     cancel: Cancellation,
   ): Promise<readonly TrackedOrder[]> {
     const found = await this.lastLook.readEnded(this.listLookedAt(chosen), step, cancel);
-    this.short.forget((order) => this.lastLook.isOver(order));
+    this.short.forget((order) => this.seenEnds.isOver(order));
     return found;
   }
 
@@ -216,7 +222,7 @@ export class OrderManager {
   /** Reads once more the orders that ended with less than they asked for, before another one is sent for the rest. */
   async readShort(handles: readonly OrderHandle[], step: string, cancel: Cancellation): Promise<void> {
     const orders = handles.flatMap(({ own }) => (own === undefined ? [] : [own]));
-    await this.lastLook.readShort(orders, step, cancel);
+    await this.exitLook.readShort(orders, step, cancel);
   }
 
   /** Reads the fills of every order of the run until they agree with its record: the run's figures are the venue's. */
