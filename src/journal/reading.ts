@@ -13,6 +13,20 @@ const PAGE = 2000;
 /** After so many characters of lines others get a turn: a few milliseconds of hashing, parsing and folding. */
 const TURN = 2 ** 18;
 
+/** After so many entries of one line, which may stand for thousands. */
+const ENTRIES_IN_TURN = 256;
+
+/** Says when others get a turn between the entries that lines hold: a line of idle rounds alone is a second of folding. */
+export class Turns {
+  private count = 0;
+
+  /** Whether others wait, asked after each entry. */
+  isOver(): boolean {
+    this.count += 1;
+    return this.count % ENTRIES_IN_TURN === 0;
+  }
+}
+
 /**
  * The lines of a run in parts of a page. Between two of them the event loop gets a round: heartbeats, leases and signals of the process
  * must not wait for a long journal.
@@ -90,9 +104,13 @@ export async function* readEntriesOf(
   run: string,
   types: ReadonlySet<string>,
 ): AsyncGenerator<Entry> {
+  const turns = new Turns();
   for await (const stored of readStoredEntries(store, run))
     if (stored.type === 'round.idle' || types.has(toEntryType(stored.type)))
-      for (const entry of readLines([stored])) if (types.has(entry.type)) yield entry;
+      for (const entry of readLines([stored])) {
+        if (types.has(entry.type)) yield entry;
+        if (turns.isOver()) await settle();
+      }
 }
 
 /** The type of the entry that a line of this type holds. */
@@ -117,9 +135,12 @@ type EntrySource = Pick<JournalReader, 'read' | 'accountRows'>;
 export async function* readEntries(store: EntrySource, run: string): AsyncGenerator<Entry> {
   let head = EMPTY_HEAD;
   const reader = new LineReader();
+  const turns = new Turns();
   for await (const stored of readStoredEntries(store, run)) {
-    yield* expandEntry(reader.read(stored));
-    if (stored.type === 'round.idle') await settle();
+    for (const entry of expandEntry(reader.read(stored))) {
+      yield entry;
+      if (turns.isOver()) await settle();
+    }
     head = toHead(stored);
   }
   yield* readHeldEntries(store, run, head);

@@ -120,6 +120,11 @@ export const RUN_OUTCOMES = {
   halted: 'halted: an outcome at the venue is unknown, or a person is needed',
 } as const satisfies Record<RunOutcome, string>;
 
+/** Follows the outcome of a run that had halted: a resume settled what its reason says. */
+export const describeSettled = ({ hadHalted }: { readonly hadHalted?: true }) =>
+  hadHalted === true ? ', settled after it had halted' : '';
+
+/** Events of the deadman switch, in the story of a run. */
 export const DEADMAN_EVENTS = {
   armed: 'armed',
   renewed: 'renewed',

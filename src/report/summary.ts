@@ -6,10 +6,12 @@ import { decimal } from '../base/decimal.ts';
 import { formatCount, formatOffset, formatSpan, formatTable } from '../base/format.ts';
 import { makePrintable } from '../base/printable.ts';
 import { isWorking } from '../venue/order/states.ts';
+import { describePending } from '../venue/position/residual.ts';
 import type { RowTaker } from './export/run-report.ts';
 import { getOrderState } from './folds/orders.ts';
 import type { RunOutline, RunReport } from './folds/run.ts';
 import { countPlaces, formatAmount, formatMoney, formatPairs, formatPrice, formatStepName } from './format.ts';
+import { describeSettled } from './glossary.ts';
 import { type DeadmanRow, type RequestRow, type StepRow, TokenSum } from './results/run-rows.ts';
 
 type SummaryRole = 'strong' | 'faint' | 'good' | 'bad' | 'warning';
@@ -82,7 +84,7 @@ function printHeading(report: RunOutline, paint: Paint, place: string | undefine
   const outcome = paint(OUTCOME_ROLE[report.outcome], report.outcome);
   const reason = report.reason === undefined ? '' : `: ${makePrintable(report.reason, 400)}`;
   const lines = [
-    `${paint('strong', report.runbook)}  ${outcome}${reason}`,
+    `${paint('strong', report.runbook)}  ${outcome}${describeSettled(report)}${reason}`,
     paint('faint', `run ${report.run}  ${report.mode}  ${report.startedAt} to ${report.endedAt}`),
   ];
   const inputs = makePrintable(formatPairs(report.inputs), 400);
@@ -351,10 +353,16 @@ function printNotices({ notices, alarms, startedAt }: RunOutline, paint: Paint):
 function printLeft({ leaves, residual }: RunOutline, paint: Paint): string {
   const rows = residual
     .filter(({ size }) => size !== '0')
-    .map(({ market, side, size, covered }) => [makePrintable(market, 60), side, size, `covered ${covered}`]);
+    .map(({ market, side, size, opened, covered }) => [
+      makePrintable(market, 60),
+      side,
+      size,
+      `covered ${covered}`,
+      describePending({ size, opened }),
+    ]);
   if (rows.length === 0) return '';
   const said = leaves === undefined ? '' : ` (leaves ${leaves.position}${leaves.ok ? '' : ': more than it says'})`;
-  return printSection(`left${said}`, rows, paint);
+  return printSection(`left${said}`, dropEmptyColumns(rows), paint);
 }
 
 function printOutputs({ outputs }: RunOutline, paint: Paint): string {

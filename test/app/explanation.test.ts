@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explainCode, listExplanations } from '../../src/app/project/explanation.ts';
+import { DEADMAN_EVENTS } from '../../src/report/glossary.ts';
 import { SCHEDULER_ALARMS } from '../../src/report/results/scheduler-alarms.ts';
 import { ERROR_KINDS } from '../../src/runbook/checked.ts';
 import { CODES } from '../../src/runbook/codes/codes.ts';
@@ -20,13 +21,14 @@ const PROFILE: Readonly<Record<string, string>> = {
 };
 
 describe('an explanation', () => {
-  it('exists for every code of a diagnostic, a profile, a denial and an obstacle, every alarm and every error kind, once', () => {
+  it('exists for every code of a diagnostic, a profile, a denial and an obstacle, every alarm, event of the switch and error kind, once', () => {
     const codes = listExplanations().map(({ code }) => code);
     expect(codes.sort()).toEqual(
       [
         ...[CODES, PROFILE_CODES, DENIALS, OBSTACLES, ORDER_ALARMS, SCHEDULER_ALARMS].flatMap((table) =>
           Object.keys(table),
         ),
+        ...Object.keys(DEADMAN_EVENTS),
         ...['Undelivered', 'LeftByCancelAll', 'LateOrderOfEarlierRun', ...ERROR_KINDS, 'internal'],
       ].sort(),
     );
@@ -45,6 +47,7 @@ describe('an explanation', () => {
     ['profile-secrets', 'profile-secret'],
     ['stopkep', 'StopKept'],
     ['unprotected-positon', 'unprotected_position'],
+    ['asumed_fired', 'assumed_fired'],
     ['nothing like any of them', undefined],
   ])('names for %s the code that is meant: %s', (typed, meant) => expect(explainCode(typed)).toEqual({ meant }));
 

@@ -548,6 +548,12 @@ describe('openLive', () => {
     });
   });
 
+  it('refuses to start where Node would print the headers of requests', () => {
+    expect(open('https://venue.example', { NODE_DEBUG: 'http' })).toEqual({
+      problem: expect.stringContaining('NODE_DEBUG'),
+    });
+  });
+
   it.each([['https://10.0.0.1'], ['https://[fd00::1]'], ['https://169.254.169.254'], ['https://0.0.0.0']])(
     'refuses the private address %s',
     (url) => {

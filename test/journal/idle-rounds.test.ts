@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/base/clock.ts';
+import { settle, VirtualClock } from '../../src/base/clock.ts';
 import { readEntry, sealEntry, toHead, verifyChain } from '../../src/journal/chain.ts';
 import type { DataOf, Entry, EntryType, Json, JsonObject } from '../../src/journal/entry.ts';
-import { readLines } from '../../src/journal/reading.ts';
+import { readEntries, readEntriesOf, readLines } from '../../src/journal/reading.ts';
 import { expandEntry } from '../../src/journal/rounds/round-line.ts';
 import { MOST_ROUNDS } from '../../src/journal/rounds/round-shape.ts';
 import { type StoredEntry, StoreError } from '../../src/journal/store.ts';
@@ -152,6 +152,28 @@ describe('rounds that say what the one before said', () => {
     expect(typesOf(lines).slice(7)).toEqual(['round.idle', 'run.ended']);
     expect(readEntry(lines[7] as StoredEntry).data).toMatchObject({ loop: 'steps/1:repeat', first: 1, rounds: 49 });
     expect((lines[7]?.line.length ?? 0) / 49).toBeLessThan(200);
+  });
+
+  it.each([
+    ['every entry', (store: MemoryStore) => readEntries(store, 'r1')],
+    ['entries of one type', (store: MemoryStore) => readEntriesOf(store, 'r1', new Set(['call.attempted']))],
+  ] as const)('do not hold up the process that reads %s of them', async (_which, read) => {
+    const journal = new Journal();
+    for (let n = 0; n < MOST_ROUNDS; n += 1) journal.round('steps/1:repeat', n);
+    expect((await journal.read()).length).toBeLessThan(20);
+    let isRead = false;
+    let sinceTurn = 0;
+    let most = 0;
+    const others = (async () => {
+      while (!isRead) {
+        sinceTurn = 0;
+        await settle();
+      }
+    })();
+    for await (const _entry of read(journal.store)) most = Math.max(most, ++sinceTurn);
+    isRead = true;
+    await others;
+    expect(most).toBeLessThan(300);
   });
 
   it('are kept apart from a reading that says something else', async () => {

@@ -176,6 +176,9 @@ describe.concurrent('a run that halted', () => {
         const resumed = await run(['resume', '--json']);
         const report = document(resumed.out) as Report;
         if (report.outcome === 'failed') expect(resumed.err).toContain('every doubt of that time is settled now');
+        expect(report.hadHalted).toBe(true);
+        const [shown] = (await run(['audit', 'summary', 'last'])).out.split('\n');
+        expect(shown).toContain(`${report.outcome}, settled after it had halted`);
         expect([resumed.exit, report.orders]).toMatchObject([
           report.outcome === 'succeeded' ? 0 : 1,
           [{ orderId: venue.orders[0]?.id, state: 'canceled', filled: '0' }],

@@ -34,6 +34,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     env: { VENUE_JWT: JWT, NODE_TLS_REJECT_UNAUTHORIZED: '0' },
     says: /NODE_TLS_REJECT_UNAUTHORIZED=0/,
   },
+  'a Node that prints secrets': { env: { VENUE_JWT: JWT, NODE_DEBUG: 'http' }, says: /NODE_DEBUG/ },
   'a missing secret': { env: {}, says: /auth\.jwt: the environment variable VENUE_JWT is not set/ },
   'a plan other than the approved one': {
     words: ['--plan', 'deadbeef'],

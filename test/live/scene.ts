@@ -96,6 +96,7 @@ export interface LiveEnded extends Ended {
 }
 export interface Report {
   readonly outcome: string;
+  readonly hadHalted?: true;
   readonly reason?: string;
   readonly error?: { readonly kind: string; readonly message: string; readonly step?: string };
   readonly steps: readonly { readonly path: string; readonly outcome: string }[];

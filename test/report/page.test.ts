@@ -317,6 +317,24 @@ describe('questions to people', () => {
     ]);
   });
 
+  it('is settled where it had halted and ends otherwise after a resume', () => {
+    const script = asked();
+    const end = (outcome: 'halted' | 'failed') => {
+      script.append('run.ended', { outcome, reason: 'the outcome of order rb1 is unknown', outputs: {} });
+      const story = new StoryFold();
+      for (const entry of script.entries) story.apply(entry);
+      const texts = story.page(0, 1000).rows.map(({ spans }) => spans.map(({ text }) => text).join(''));
+      const ends = texts.filter((text) => /^run (?!resumed)/.test(text));
+      return [pageOf(script.entries).hadHalted, ends.map((text) => text.includes('settled after it had halted'))];
+    };
+    expect(end('halted')).toEqual([undefined, [false]]);
+    script.append('run.resumed', { openCalls: [] });
+    expect(pageOf(script.entries).hadHalted).toBe(undefined);
+    expect(end('halted')).toEqual([undefined, [false, false]]);
+    script.append('run.resumed', { openCalls: [] });
+    expect(end('failed')).toEqual([true, [false, false, true]]);
+  });
+
   it.each(['step.ended', 'run.ended'] as const)('are over with %s', (end) => {
     const script = asked();
     if (end === 'step.ended') script.append(end, { verb: 'approve', outcome: 'failed', attempts: 1 }, 'steps/sign');

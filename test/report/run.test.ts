@@ -156,7 +156,7 @@ describe('runReport', () => {
         },
       ],
       outputs: { filled: '0.3' },
-      residual: [{ market: 'BTC-USD', size: '0.3', side: 'long', covered: '0' }],
+      residual: [{ market: 'BTC-USD', size: '0.3', opened: '0.3', side: 'long', covered: '0' }],
       alarms: [],
       money: {
         'BTC-USD': {

@@ -47,7 +47,7 @@ const REPORT: RunReport = {
   ],
   outputs: { done: '0.2' },
   leaves: { position: 'none', ok: false },
-  residual: [{ market: 'BTC-USD', side: 'long', size: '0.2', covered: '0' }],
+  residual: [{ market: 'BTC-USD', side: 'long', size: '0.2', opened: '0.2', covered: '0' }],
   money: {
     'BTC-USD': {
       position: '0.2',
@@ -113,6 +113,26 @@ describe('the report of a run', () => {
       'filled 0.2 at 64000.3',
       'closed',
     ]);
+  });
+
+  it('says of what is left how much is filled, where orders may still fill', () => {
+    const findRow = (opened: string) => {
+      const text = print({
+        ...REPORT,
+        residual: [{ market: 'BTC-USD', side: 'long', size: '0.2', opened, covered: '0' }],
+      });
+      const row = text.split('\n').find((_line, index, lines) => lines[index - 1]?.startsWith('left'));
+      return row?.trim().split(/ {2,}/);
+    };
+    expect(findRow('0')).toEqual(['BTC-USD', 'long', '0.2', 'covered 0', '0 filled, 0.2 may still fill']);
+    expect(findRow('0.05')?.at(-1)).toBe('0.05 filled, 0.15 may still fill');
+    expect(findRow('0.2')).toEqual(['BTC-USD', 'long', '0.2', 'covered 0']);
+  });
+
+  it('says of a run that had halted that it is settled', () => {
+    const heading = (report: RunReport) => print(report).split('\n')[0];
+    expect(heading({ ...REPORT, hadHalted: true })).toBe('entry  failed, settled after it had halted: too late');
+    expect(heading(REPORT)).toBe('entry  failed: too late');
   });
 
   it('rounds amounts to cents, and shows the text of alarms and messages', () => {

@@ -104,7 +104,7 @@ export async function openAccount(
   { environment, state, voice }: Omit<AppContext, 'voice'> & { readonly voice: Pick<Voice, 'complain'> },
   kept: 'as the profile says' | 'nothing' = 'as the profile says',
 ): Promise<Account> {
-  const variables = readVariables(profile, environment);
+  const variables = readVariables(profile, environment, kept);
   const { secrets, all, problems } = loadSecrets(profile, variables);
   if (problems.length > 0)
     throw new UserError(problems.map((each) => makePrintable(each, 400)).join('\n'), EXIT.usage, 'configuration');
@@ -247,8 +247,19 @@ const VENUE_CLOCK = 'the venue';
 /** Of the `Date` header. */
 const DATE_GRAIN_MS = 1_000;
 
-/** The variables a profile refers to, and the one that would weaken TLS; nothing else of the environment is read. */
-function readVariables(profile: Profile, environment: Environment): Readonly<Record<string, string | undefined>> {
-  const names = [...listSecretVariables(profile), 'NODE_TLS_REJECT_UNAUTHORIZED'];
+/**
+ * The variables a profile refers to, the one that would weaken TLS, and the one that has Node print secrets, which must not keep a kill
+ * back; nothing else of the environment is read.
+ */
+function readVariables(
+  profile: Profile,
+  environment: Environment,
+  kept: 'as the profile says' | 'nothing',
+): Readonly<Record<string, string | undefined>> {
+  const names = [
+    ...listSecretVariables(profile),
+    'NODE_TLS_REJECT_UNAUTHORIZED',
+    ...(kept === 'nothing' ? [] : ['NODE_DEBUG']),
+  ];
   return Object.fromEntries(names.map((name) => [name, environment.variable(name)]));
 }

@@ -5,6 +5,7 @@
 import { toSentence } from '../../base/format.ts';
 import { suggestSpelling } from '../../base/spelling.ts';
 import { ALARM_MEANINGS } from '../../report/results/alarm-meaning.ts';
+import { DEADMAN_EVENT_ROWS } from '../../report/results/deadman-event.ts';
 import { SCHEDULER_ALARMS } from '../../report/results/scheduler-alarms.ts';
 import type { ErrorKind } from '../../runbook/checked.ts';
 import { CODES } from '../../runbook/codes/codes.ts';
@@ -18,10 +19,10 @@ export interface Explanation {
   readonly code: string;
   /**
    * What shows it: a check of a file, the reading of a profile, a limit during a run, what else keeps a request back, an alarm of a
-   * run or of the scheduler, or the kind of a run's error.
+   * run or of the scheduler, an event of the deadman switch in a run's report, or the kind of a run's error.
    */
-  readonly kind: 'diagnostic' | 'profile' | 'denial' | 'obstacle' | 'alarm' | 'error_kind';
-  readonly severity: 'error' | 'warning' | 'denied' | 'alarm' | 'failed' | 'halted';
+  readonly kind: 'diagnostic' | 'profile' | 'denial' | 'obstacle' | 'alarm' | 'deadman_event' | 'error_kind';
+  readonly severity: 'error' | 'warning' | 'denied' | 'alarm' | 'failed' | 'halted' | 'event';
   readonly meaning: string;
   /** A line, or of a run a situation, that draws it. */
   readonly example: string;
@@ -56,6 +57,11 @@ export function listExplanations(): readonly Explanation[] {
     })),
     ...explain('alarm', { ...ALARM_MEANINGS, ...SCHEDULER_ALARMS }, ({ summary, now }) => ({
       severity: 'alarm',
+      meaning: toSentence(summary),
+      accepted: toSentence(now),
+    })),
+    ...explain('deadman_event', DEADMAN_EVENT_ROWS, ({ summary, now }, code) => ({
+      severity: code === 'assumed_fired' ? 'alarm' : 'event',
       meaning: toSentence(summary),
       accepted: toSentence(now),
     })),

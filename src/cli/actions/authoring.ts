@@ -12,7 +12,8 @@ export const AUTHORING_COMMANDS = {
     example: 'validate runbooks --format github',
   },
   explain: {
-    summary: 'say what a code, an alarm or the kind of an error means, and what to do about it',
+    summary:
+      'say what a code, an alarm, an event of the deadman switch or the kind of an error means, and what to do about it',
     arguments: {
       code: {
         doc: 'the code, as a message shows it, such as unknown-key, StopKept or unprotected_position',

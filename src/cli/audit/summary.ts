@@ -16,6 +16,7 @@ import { verifyRun } from '../../report/compare/verify.ts';
 import type { OrderLife } from '../../report/folds/order-lives.ts';
 import { type RunPageDocument, RunPageFold, toFacts } from '../../report/folds/run-facts.ts';
 import { formatAmount, formatIsoTime, formatQuoteCurrency, formatText } from '../../report/format.ts';
+import { describeSettled } from '../../report/glossary.ts';
 import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output, Style } from '../terminal/output.ts';
@@ -82,7 +83,7 @@ function formatSummary(page: RunPageDocument, answers: readonly Answer[], termin
   const why = error?.message ?? reason;
   const style = outcome === undefined ? 'warning' : (OUTCOME_STYLE[outcome] ?? 'faint');
   const lines = [
-    `${terminal.style('strong', formatText(runbook))}  ${terminal.style(style, outcome ?? 'no end yet')}${why === undefined ? '' : `: ${formatText(why)}`}`,
+    `${terminal.style('strong', formatText(runbook))}  ${terminal.style(style, outcome ?? 'no end yet')}${describeSettled(page)}${why === undefined ? '' : `: ${formatText(why)}`}`,
     terminal.style('faint', `run ${formatText(run)}, ${mode}`),
     ...(inputs.length === 0
       ? []

@@ -18,7 +18,7 @@ export async function printExplanation({ code }: Given<'explain'>, { terminal }:
 }
 
 function formatExplanation({ code, severity, meaning, example, accepted, endsRun }: Explanation, terminal: Output) {
-  const tone = severity === 'warning' ? 'warning' : 'bad';
+  const tone = severity === 'warning' ? 'warning' : severity === 'event' ? 'faint' : 'bad';
   return [
     `${terminal.style('strong', code)}  ${terminal.style(tone, severity)}${endsRun === true ? ', and the run ends' : ''}`,
     '',

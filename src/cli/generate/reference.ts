@@ -3,6 +3,7 @@
  */
 import { toSentence } from '../../base/format.ts';
 import { ALARM_MEANINGS, type AlarmRow } from '../../report/results/alarm-meaning.ts';
+import { DEADMAN_EVENT_ROWS } from '../../report/results/deadman-event.ts';
 import { SCHEDULER_ALARMS } from '../../report/results/scheduler-alarms.ts';
 import { renderErrorReference } from '../../runbook/codes/codes.ts';
 import { ERROR_KIND_ROWS } from '../../runbook/codes/error-kinds.ts';
@@ -85,7 +86,10 @@ function makeRunWords(): string {
     list(ALARM_MEANINGS),
     '## Alarms of the scheduler',
     'What it logs and sends to `ops` beside the alarms of its runs.',
-    `${list(SCHEDULER_ALARMS)}\n`,
+    list(SCHEDULER_ALARMS),
+    '## Events of the deadman switch',
+    'What `deadman` in the report of a run, and the story, say of it.',
+    `${list(DEADMAN_EVENT_ROWS)}\n`,
   ].join('\n\n');
 }
 

@@ -21,7 +21,7 @@ import { settle } from '../../base/clock.ts';
 import { ArchiveStore, openSalvage } from '../../journal/archive/store.ts';
 import { type ChainHead, EMPTY_HEAD, toHead } from '../../journal/chain.ts';
 import type { Entry } from '../../journal/entry.ts';
-import { readFirstEntry, readLines, readRange } from '../../journal/reading.ts';
+import { readFirstEntry, readLines, readRange, Turns } from '../../journal/reading.ts';
 import { readHeldEntries } from '../../journal/rounds/held-lines.ts';
 import {
   type JournalReader,
@@ -240,15 +240,16 @@ class KeptFolds<F extends GrowingFold> {
 
 async function catchUp(store: JournalReader, run: string, kept: KeptFold<GrowingFold>): Promise<void> {
   const { fold } = kept;
+  const turns = new Turns();
   for (let more = true; more; ) {
     const page = await readRange(store, run, { after: kept.head.seq, limit: PAGE });
     for (const stored of page) {
       for (const entry of readLines([stored])) {
         if (kept.ahead === 0) fold.apply(showInputs(entry));
         else kept.ahead -= 1;
+        if (turns.isOver()) await settle();
       }
       kept.head = toHead(stored);
-      if (stored.type === 'round.idle') await settle();
     }
     more = page.length === PAGE;
     if (more) await settle();

@@ -39,6 +39,8 @@ export interface RunPageDocument {
   readonly lastAt: number;
   readonly endedAt?: number;
   readonly outcome?: RunOutcome;
+  /** It had halted before it was resumed, and has not halted again: what `reason` says is settled. */
+  readonly hadHalted?: true;
   readonly reason?: string;
   readonly error?: ErrorFact;
   /** The state of the run's state machine: `running`, `finalizing` and so on. */
@@ -207,7 +209,7 @@ export class RunPageFold {
       seq: this.seq,
       startedAt,
       lastAt: this.lastAt,
-      ...(ended === undefined ? {} : describeEnd(ended)),
+      ...(ended === undefined ? {} : describeEnd(ended, this.takeovers)),
       phase: this.phase,
       takeovers: this.takeovers,
       engine,
@@ -294,14 +296,15 @@ export class RunPageFold {
   }
 }
 
-function describeEnd({
-  at,
-  data,
-}: Extract<Entry, { type: 'run.ended' }>): Pick<RunPageDocument, 'endedAt' | 'outcome' | 'reason' | 'error'> {
+function describeEnd(
+  { at, data }: Extract<Entry, { type: 'run.ended' }>,
+  takeovers: readonly Takeover[],
+): Pick<RunPageDocument, 'endedAt' | 'outcome' | 'hadHalted' | 'reason' | 'error'> {
   const { outcome, reason, error } = data;
   return {
     endedAt: at,
     outcome,
+    ...(outcome !== 'halted' && takeovers.some(({ hadHalted }) => hadHalted) ? { hadHalted: true } : {}),
     ...(reason === undefined ? {} : { reason }),
     ...(error === undefined ? {} : { error }),
   };

@@ -31,6 +31,7 @@ export interface RunReport {
   /** Those that were given, and the defaults of the others. */
   readonly inputs: JsonObject;
   readonly outcome: RunOutcome;
+  readonly hadHalted?: true;
   readonly reason?: string;
   readonly error?: ErrorFact;
   /** ISO 8601, as every time in the report. */
@@ -57,10 +58,12 @@ export type RunOutline = Omit<RunReport, 'steps' | 'requests' | 'tokens' | 'dead
 
 /** What a run came to: the part of its report that `audit show` has too. */
 export interface RunResult {
+  /** Only where it had halted before it was resumed, and has not halted again: what `reason` says is settled. */
+  readonly hadHalted?: true;
   /** What the runbook declares to leave, and whether it was kept; absent of a run without an end. */
   readonly leaves?: { readonly position: LeftPosition; readonly ok: boolean };
-  /** What is left of what the run opened; sizes in base currency. */
-  readonly residual: readonly Pick<LeftSide, 'market' | 'size' | 'side' | 'covered'>[];
+  /** What is left of what the run opened; sizes in base currency. `opened` is filled, the rest of `size` may still fill. */
+  readonly residual: readonly Pick<LeftSide, 'market' | 'size' | 'opened' | 'side' | 'covered'>[];
   /** By market. */
   readonly money: RunMoney;
   /** Every message to people, in the order of sending. */
@@ -99,10 +102,11 @@ export class ResultFold {
   }
 
   result(): RunResult {
-    const { leaves, left, beyond } = this.residual();
+    const { leaves, left, beyond, hadHalted } = this.residual();
     return {
+      ...(hadHalted ? { hadHalted } : {}),
       ...(leaves === undefined ? {} : { leaves: { position: leaves, ok: beyond.length === 0 } }),
-      residual: left.map(({ market, size, side, covered }) => ({ market, size, side, covered })),
+      residual: left.map(({ market, size, opened, side, covered }) => ({ market, size, opened, side, covered })),
       money: this.money.collect(this.orders.tracker),
       notices: this.notices.listRows(),
     };
@@ -239,11 +243,12 @@ export class RunFold extends RunOutlineFold {
 
 /** The report in the order of its fields. */
 export function composeReport(
-  { orders, outputs, leaves, residual, money, notices, alarms, ...head }: RunOutline,
+  { hadHalted, orders, outputs, leaves, residual, money, notices, alarms, ...head }: RunOutline,
   { steps, requests, tokens, deadman }: Omit<RunReport, keyof RunOutline>,
 ): RunReport {
   return {
     ...head,
+    ...(hadHalted === undefined ? {} : { hadHalted }),
     steps,
     requests,
     orders,

@@ -14,7 +14,7 @@ import type { FillsDocument } from '../folds/fills.ts';
 import type { OrderLife } from '../folds/order-lives.ts';
 import { type RunPageDocument, RunPageFold } from '../folds/run-facts.ts';
 import { formatJson, formatText, pickRead } from '../format.ts';
-import { MODE_MEANING } from '../glossary.ts';
+import { describeSettled, MODE_MEANING } from '../glossary.ts';
 import { RequestFold, type RequestRow, StepFold, type StepRow } from '../results/run-rows.ts';
 import { RoutineFilter } from '../timeline/routine.ts';
 import { TimelineFold, type TimelineRow } from '../timeline/timeline.ts';
@@ -142,7 +142,7 @@ function writeHeading(run: RunPageDocument, answers: readonly Answer[], listed: 
   const { outcome = 'halted', reason = run.outcome === undefined ? 'interrupted' : undefined, error } = run;
   const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
   return html`<header>
-<h1>${formatText(run.runbook)}<span class="outcome ${OUTCOME_CLASS[outcome]}">${run.outcome ?? 'no end yet'}</span></h1>
+<h1>${formatText(run.runbook)}<span class="outcome ${OUTCOME_CLASS[outcome]}">${run.outcome ?? 'no end yet'}</span>${describeSettled(run)}</h1>
 ${why === undefined ? undefined : html`<p>${formatText(why)}</p>`}
 <p class="soft">Run ${formatText(run.run)}, ${MODE_MEANING[run.mode]}.</p>
 ${writeAnswers(answers, listed)}

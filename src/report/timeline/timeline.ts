@@ -27,7 +27,15 @@ import {
   summarizeResult,
   value,
 } from '../format.ts';
-import { findMeaning, MODE_MEANING, RUN_OUTCOMES, STEP_OUTCOMES, TRIGGERS, VERBS } from '../glossary.ts';
+import {
+  describeSettled,
+  findMeaning,
+  MODE_MEANING,
+  RUN_OUTCOMES,
+  STEP_OUTCOMES,
+  TRIGGERS,
+  VERBS,
+} from '../glossary.ts';
 import {
   describeAlarm,
   describeConclusion,
@@ -96,6 +104,7 @@ export class TimelineFold {
   private startedAt: number | undefined;
   private lastAt = 0;
   private lastSeq = 0;
+  private hasHalted = false;
   private readonly openSteps = new PassingMap<string, number>();
   private readonly requests = new RequestRows();
 
@@ -273,9 +282,11 @@ export class TimelineFold {
     const role =
       data.outcome === 'succeeded' || data.outcome === 'stopped' ? good : data.outcome === 'failed' ? bad : doubt;
     const why = data.error === undefined ? data.reason : formatError(data.error);
+    const settled = describeSettled(this.hasHalted && data.outcome !== 'halted' ? { hadHalted: true } : {});
+    this.hasHalted ||= data.outcome === 'halted';
     const rows = this.makeRows('run', 0, [
       name('run '),
-      role(RUN_OUTCOMES[data.outcome]),
+      role(`${RUN_OUTCOMES[data.outcome]}${settled}`),
       plain(why === undefined ? '' : ` (${formatText(why)})`),
       muted(`, after ${formatSpan(at - (this.startedAt ?? at))}, ${formatCount(this.requests.tokens, 'token')} used`),
     ]);

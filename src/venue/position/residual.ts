@@ -153,7 +153,7 @@ export function describeLeft({ market, side, size, opened, covered, idle = [] }:
       `${NOT_STOPS.has(why) ? 'order' : 'stop'} ${orderId ?? clientOrderId} ${IDLE_WORDS[why]}`,
   );
   if (decimal(size).isZero()) return [`no position in ${name}`, ...stops].join('; ');
-  const pending = size === opened ? '' : ` (${opened} filled, ${computeShortfall(size, opened)} may still fill)`;
+  const pending = size === opened ? '' : ` (${describePending({ size, opened })})`;
   const cover = decimal(covered).isZero()
     ? 'which no working stop of this run covers'
     : `of which working stops of this run cover ${covered}`;
@@ -163,6 +163,11 @@ export function describeLeft({ market, side, size, opened, covered, idle = [] }:
   return [`${side} ${size} ${name}${pending}, ${cover}`, ...stops, `${other} ${size} ${name} closes it${unless}`].join(
     '; ',
   );
+}
+
+/** How much of one side is filled, where orders may still fill: `0 filled, 0.25 may still fill`. */
+export function describePending({ size, opened }: Pick<LeftSide, 'size' | 'opened'>): string {
+  return size === opened ? '' : `${opened} filled, ${computeShortfall(size, opened)} may still fill`;
 }
 
 /** The orders that an armed switch will cancel: `stop_loss short BTC-USD (BTC-USD@1002)`. */

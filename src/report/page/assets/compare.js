@@ -6,7 +6,7 @@ import { get } from './api.js';
 import { element, replace } from './dom.js';
 import { createInspector } from './inspector.js';
 import { createAxis } from './timeline.js';
-import { formatNumber, formatPlural, formatTime, OUTCOMES, shortenName } from './words.js';
+import { describeWhy, formatNumber, formatPlural, formatTime, OUTCOMES, shortenName } from './words.js';
 
 export function openComparison(main, { left = '', right = '' }, context) {
   const leaving = [];
@@ -111,7 +111,7 @@ export function openComparison(main, { left = '', right = '' }, context) {
           ),
         (run) => run.outcome,
       ],
-      ['why', (run) => (run.error === undefined ? (run.reason ?? '') : `${run.error.kind}: ${run.error.message}`)],
+      ['why', (run) => describeWhy(run) ?? ''],
       ['runbook', (run) => run.runbook],
       ['definition', (run) => element('code', {}, run.definition), (run) => run.definition],
       ['mode', (run) => MODE_MEANING[run.mode]],

@@ -15,7 +15,7 @@ import { startPolling } from './polling.js';
 import { createStepsTab } from './steps.js';
 import { createStoryTab } from './story.js';
 import { createTimelineTab } from './timeline.js';
-import { describeEnd, formatAgo, formatNumber, formatTime, shortenName } from './words.js';
+import { describeEnd, describeWhy, formatAgo, formatNumber, formatTime, shortenName } from './words.js';
 
 const EVERY_MS = 2000;
 
@@ -122,9 +122,9 @@ export function openRun(main, { id = '', tab = 'overview', ...rest }, context) {
   }
 
   function drawHead() {
-    const { outcome = 'unfinished', runbook, mode, reason, error, account, phase } = run;
+    const { outcome = 'unfinished', runbook, mode, account, phase } = run;
     const { word, tone, mark } = describeEnd(run, run.isGoing);
-    const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
+    const why = describeWhy(run);
     const isLive = outcome === 'unfinished' && mode === 'live';
     replace(
       head,

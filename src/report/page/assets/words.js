@@ -1,5 +1,6 @@
 /** Writes times, counts and states for the page. Prices are not written here: the page shows their texts unchanged. */
 import { formatCount, formatWholeSeconds } from '../../../base/format.ts';
+import { describeSettled } from '../../glossary.ts';
 
 /** `2026-11-21 03:56:37.308 UTC`; in UTC for every reader. */
 export function formatTime(ms, digits = 3) {
@@ -30,6 +31,12 @@ function groupDigits(text) {
 export function describeEnd({ outcome }, isGoing) {
   if (outcome !== undefined) return OUTCOMES[outcome];
   return isGoing ? { ...OUTCOMES.unfinished, word: 'running' } : OUTCOMES.unfinished;
+}
+
+/** Why a run ended as it did, where its journal says so. */
+export function describeWhy({ outcome, hadHalted, reason, error }) {
+  const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
+  return hadHalted === true ? [`${outcome}${describeSettled({ hadHalted })}`, why].filter(Boolean).join(': ') : why;
 }
 
 /** Word, tone and mark of each outcome. */
