@@ -74,6 +74,24 @@ describe('time passes', () => {
     },
   );
 
+  it('names what a clock that was ahead has decided up to a time to come, also in the next process', async () => {
+    const slots = [hourly()];
+    const bench = new Bench({ startMs: START, slots });
+    await bench.begin();
+    bench.clock.set(DAY_MS);
+    await bench.clock.pass(LOOK_EVERY_MS);
+    expect(bench.scheduler.listDecidedAhead()).toEqual([]);
+    bench.clock.set(-DAY_MS);
+    const ahead = [{ slot: 'nightly/times', throughMs: EIGHT + DAY_MS }];
+    expect(bench.scheduler.listDecidedAhead()).toEqual(ahead);
+    const { scheduleStore, clock } = bench;
+    const next = new Bench({ startMs: START, slots, scheduleStore, clock, epoch: 2 });
+    await next.begin();
+    expect(next.scheduler.listDecidedAhead()).toEqual(ahead);
+    await next.scheduler.retime([slotOf(everySlot(HOUR_MS), { id: 'nightly/from' })]);
+    expect(next.scheduler.listDecidedAhead()).toEqual([]);
+  });
+
   it('a clock set back starts nothing again, and nothing late once it has caught up', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();

@@ -67,6 +67,12 @@ export interface UnresolvedRun {
   readonly why: string;
 }
 
+export interface DecidedAhead {
+  readonly slot: string;
+  /** Epoch ms. */
+  readonly throughMs: number;
+}
+
 interface Held {
   readonly run: ScheduleRun;
   readonly runbook: string;
@@ -119,6 +125,15 @@ export class Scheduler {
     return [...this.held.values()].flatMap(({ run: { run }, runbook, unresolved: why }) =>
       why === undefined ? [] : [{ run, runbook, why }],
     );
+  }
+
+  /** Slots that a clock which was ahead has decided up to a time to come: nothing of them is started before. */
+  listDecidedAhead(): readonly DecidedAhead[] {
+    const soonMs = this.parts.clock.now() + LOOK_EVERY_MS;
+    return this.timetable.flatMap(({ id: slot }) => {
+      const throughMs = this.state.through.get(slot) ?? 0;
+      return throughMs > soonMs ? { slot, throughMs } : [];
+    });
   }
 
   /**
