@@ -91,7 +91,7 @@ export async function sendCommand(
   let isHeld: boolean;
   try {
     isHeld = !isOnPaper && (await isExecuted(found, shared));
-    // Whoever answers a halt knows of it, whatever the clock of this machine says: it may have been put back, or be behind.
+    // A person who answers a halt knows of it, whatever the clock of this machine says: it may have been put back, or be behind.
     const sequence = await shared.mailbox.post({ ...command, by, at: Math.max(at, found.haltedAt ?? at) });
     if (isOnPaper && what === 'cancel') isHeld = await waitUntilRead(shared, found.run, sequence);
   } finally {
