@@ -90,7 +90,8 @@ it('finds an order that the journal lacks where the clock of this machine is ahe
   const clocks = new ClockAgreement();
   const { host } = await time.runUntil(world.openProcess({ clocks }));
   const at = time.monotonic();
-  clocks.note('the venue', { fromMs: at, untilMs: at }, time.now() - aheadMs, 1000);
+  // A real monotonic clock has fractions.
+  clocks.note('the venue', { fromMs: at - 0.3126, untilMs: at }, time.now() - aheadMs, 1000);
   expect(await time.runUntil(host.comparison.compare())).toMatchObject({ kind: 'unknown', orders: [{ side: 'long' }] });
 });
 

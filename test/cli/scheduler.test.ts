@@ -154,6 +154,31 @@ describe.concurrent('runbook schedule', () => {
     expect((await json('audit', 'verify')).document).toMatchObject({ ok: true });
   });
 
+  it('says that a clock which was ahead has decided up to a time to come, and is not ready', async ({
+    venue,
+    at,
+    schedule,
+  }) => {
+    at.write('tick.yaml', TICK);
+    const first = schedule('tick.yaml');
+    await first.sees('run_ended');
+    await first.stop('SIGTERM');
+    const scheduleStore = await openSqliteScheduleStore(join(at.path, '.runbook', 'runbook.db'));
+    const nominalMs = Math.ceil(Date.now() / 1000) * 1000 + 86_400_000;
+    const row = { slot: 'tick/every 1s', nominalMs, verdict: 'missed', why: 'late', decidedAt: nominalMs } as const;
+    await scheduleStore.record(`${venue.url} main`, 1, [row]);
+    await scheduleStore.close();
+    const second = schedule('tick.yaml');
+    const [told] = await second.sees('decided_ahead');
+    expect(told?.msg).toContain(new Date(nominalMs).toISOString());
+    expect(await readiness(await second.url())).toMatchObject({ status: 503, ready: false });
+    expect(second.events('occurrence_started')).toEqual([]);
+    at.write('tick.yaml', TICK.replace('every: 1s', 'every: 1s, from: 2026-01-01T00:00:00Z'));
+    await second.sees('run_ended');
+    expect(second.events('decided_ahead')).toHaveLength(1);
+    await second.stop('SIGTERM');
+  });
+
   it('the next process resumes the run of a killed one, and starts nothing twice', async ({ at, schedule, json }) => {
     at.write('slow.yaml', SLOW);
     const first = schedule('slow.yaml');

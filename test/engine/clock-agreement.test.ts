@@ -25,6 +25,14 @@ describe('the agreement of clocks', () => {
     expect(Math.abs(found)).toBeGreaterThan(Math.abs(ms) - 1_500);
   });
 
+  it.each([4_000, -4_000])('gives whole milliseconds by a monotonic clock that has fractions: %d ms', (ms) => {
+    const agreement = new ClockAgreement();
+    agreement.note('the venue', { fromMs: 1_000.123, untilMs: 1_400.456 }, WALL - ms, 1_000);
+    const found = agreement.findDifference(WALL + 1_400, 1_400.789)?.aheadMs;
+    expect(Number.isInteger(found)).toBe(true);
+    expect(Math.sign(found ?? 0)).toBe(Math.sign(ms));
+  });
+
   it('finds an adjustment of the wall clock without another reading, and that it is over', () => {
     const agreement = asked(0);
     const later = 1_400 + 4 * HOUR;

@@ -74,6 +74,24 @@ describe('time passes', () => {
     },
   );
 
+  it('names what a clock that was ahead has decided up to a time to come, also in the next process', async () => {
+    const slots = [hourly()];
+    const bench = new Bench({ startMs: START, slots });
+    await bench.begin();
+    bench.clock.set(DAY_MS);
+    await bench.clock.pass(LOOK_EVERY_MS);
+    expect(bench.scheduler.listDecidedAhead()).toEqual([]);
+    bench.clock.set(-DAY_MS);
+    const ahead = [{ slot: 'nightly/times', throughMs: EIGHT + DAY_MS }];
+    expect(bench.scheduler.listDecidedAhead()).toEqual(ahead);
+    const { scheduleStore, clock } = bench;
+    const next = new Bench({ startMs: START, slots, scheduleStore, clock, epoch: 2 });
+    await next.begin();
+    expect(next.scheduler.listDecidedAhead()).toEqual(ahead);
+    await next.scheduler.retime([slotOf(everySlot(HOUR_MS), { id: 'nightly/from' })]);
+    expect(next.scheduler.listDecidedAhead()).toEqual([]);
+  });
+
   it('a clock set back starts nothing again, and nothing late once it has caught up', async () => {
     const bench = new Bench({ startMs: START, slots: [hourly()] });
     await bench.begin();
@@ -450,6 +468,38 @@ describe('another timetable', () => {
     expect(
       bench.launches.map(({ slot, nominalMs }) => `${slot} ${new Date(nominalMs).toISOString().slice(11, 16)}`),
     ).toEqual(['nightly/times 09:00', 'nightly/edited 09:30', 'nightly/edited 10:00']);
+  });
+
+  it('a run of a slot whose times are edited holds the new one, also when it has halted, until a person settles it', async () => {
+    const bench = new Bench({ startMs: START, slots: [hourly()], runMs: Number.POSITIVE_INFINITY });
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS);
+    const run = bench.launches[0]?.run ?? '';
+    const other = slotOf(everySlot(HOUR_MS), { id: 'other/times', runbook: 'other' });
+    await bench.scheduler.retime([slotOf(everySlot(HOUR_MS / 2), { id: 'nightly/edited' }), other]);
+    await bench.clock.pass(HOUR_MS / 2);
+    bench.ends.get(run)?.({ kind: 'ended', outcome: 'halted', reason: 'no answer to an order' });
+    await bench.clock.pass(HOUR_MS / 2);
+    const started = () => bench.launches.slice(1).map(({ slot }) => slot);
+    expect(started()).toEqual(['other/times']);
+    expect((await bench.verdicts()).filter((text) => text.startsWith('skipped'))).toEqual([
+      'skipped 09:30:00 overlap',
+      'skipped 10:00:00 overlap',
+    ]);
+    bench.scheduler.settle(run, 'ada');
+    await bench.clock.pass(HOUR_MS / 2);
+    expect(started()).toEqual(['other/times', 'nightly/edited']);
+  });
+
+  it('so does one that the next process finds halted, and replacing asks a run under way to stop', async () => {
+    const edited = slotOf(everySlot(HOUR_MS, { overlap: 'replace' }), { id: 'nightly/edited' });
+    const bench = new Bench({ startMs: START, slots: [edited] });
+    bench.scheduler.adopt({ run: 'r1', slot: 'nightly/times' }, 'nightly', { why: 'no answer to an order' });
+    bench.scheduler.adopt({ run: 'r2', slot: 'nightly/times' }, 'nightly', bench.run('r2', Number.POSITIVE_INFINITY));
+    await bench.begin();
+    await bench.clock.pass(HOUR_MS);
+    expect(bench.stops.map((each) => each.run)).toEqual(['r2']);
+    expect(bench.launches).toEqual([]);
   });
 
   it('waiting occurrences of a slot that is gone are skipped', async () => {

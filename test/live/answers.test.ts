@@ -1,11 +1,13 @@
 /** Tests the answers that people give to live runs and to halted ones, and what the journal says of them: who, and to which question. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { readLines } from '../../src/journal/reading.ts';
 import { openSharedSqlite } from '../../src/journal/shared/sqlite.ts';
 import { openDatabase } from '../../src/journal/sql/sqlite.ts';
 import { openSqliteStore } from '../../src/journal/stores/sqlite.ts';
+import { newWriter, startedData } from '../journal/sample.ts';
 import { envelope, JWT } from './mock-venue.ts';
 import { document, LIMIT, RESTING, rests, type Scene, scene } from './scene.ts';
 
@@ -88,6 +90,30 @@ describe.concurrent('an answer', () => {
 });
 
 describe.concurrent('a run that halted', () => {
+  it('is settled by a cancel also where the clock was put back since', () =>
+    scene({ runbook: ASKING }, async ({ run, path, venue }) => {
+      const laterMs = Date.now() + 3_600_000;
+      const auth = { mode: 'jwt', jwt: { env: 'VENUE_JWT' } };
+      const settings = {
+        profile: 'mock',
+        base_url: venue.url,
+        account: 'main',
+        auth,
+        markets: { 'BTC-USD': { tick: '1', lot: '0.0001', min_size: '0.0001' } },
+        capabilities: [],
+      };
+      expect((await run(['doctor', '--profile', 'p.yaml'])).exit).toBe(0);
+      const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
+      const writer = newWriter(store, 'r1', { clock: new VirtualClock(laterMs) });
+      writer.append('run.started', startedData({ mode: 'live', startedAt: laterMs, settings }));
+      writer.append('run.ended', { outcome: 'halted', reason: 'not known', outputs: {} });
+      await writer.close();
+      await store.close();
+      expect((await run(['cancel', 'r1', '--by', 'bob'])).out).toContain("it is in the run's journal");
+      const last = (await entriesOf(path, 'r1')).at(-1);
+      expect([last?.type, last?.data]).toEqual(['operator.acted', { command: 'cancel', by: 'bob' }]);
+    }));
+
   it('has in its journal who answered for it, chained and anchored, and can still be resumed', { tags: ['long'] }, () =>
     scene(
       {

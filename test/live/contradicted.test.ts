@@ -119,10 +119,11 @@ describe.concurrent('a journal that an anchor contradicts', () => {
       const ended = await resumed(stage);
       const report = document(ended.out) as Report;
       expect(venue.placed).toHaveLength(2);
+      // At once: what an order that rests fills could not be protected.
       expect([ended.exit, report.outcome, report.error]).toMatchObject([
         1,
         'failed',
-        { kind: 'denied', step: 'steps/late', message: expect.stringContaining('JOURNAL_CONTRADICTED') },
+        { kind: 'cancelled', message: expect.stringContaining('JOURNAL_CONTRADICTED') },
       ]);
       expect(venue.orders[1]?.status).toBe('canceled');
     }),

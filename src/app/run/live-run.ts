@@ -258,6 +258,10 @@ export class LiveRun {
           );
         this.follow(running, parts);
         account.clock.arrive(() => this.compareClocks(aheadMs));
+        // It could not protect what an order that rests fills: it ends now, not when its next order is denied.
+        const { contradiction: reason } = this.reconciliation;
+        if (reason !== undefined && row?.outcome !== 'halted')
+          this.act({ command: 'cancel', by: 'perp-runbook', reason }, 'engine');
         // From here on, a suspended process that wakes up finds that the run has a new holder.
         void parts.writer.flush().catch(() => {});
         resolve();

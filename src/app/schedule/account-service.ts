@@ -12,7 +12,7 @@
 import { SystemClock, type Timer } from '../../base/clock.ts';
 import { formatWholeSeconds } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
-import { Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
+import { type DecidedAhead, Scheduler, type SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import { createSignal } from '../../engine/waiting.ts';
 import { askHeartbeat } from '../../gateway/live/webhook.ts';
 import type { Entry } from '../../journal/entry.ts';
@@ -118,6 +118,8 @@ export class AccountService {
   /** What was engaged or released is not known to be in the journal of the account. */
   private unchained = false;
   private clocks: ClockWatch | undefined;
+  /** Slots that wait for a time to come, as last looked at. */
+  private decidedAhead: readonly DecidedAhead[] = [];
   private storeProblem: string | undefined;
   private stopCause: StopCause | undefined;
   private readonly stopAsked = createSignal<StopCause>();
@@ -311,6 +313,7 @@ export class AccountService {
       await runs.submitted.take(scheduler);
       await runs.settleAnswered(scheduler);
       if (this.ticks % FILES_EVERY === 0) await this.checkFiles(scheduler);
+      this.checkDecidedAhead(scheduler);
       if (this.moreToPrune || this.ticks % PRUNE_EVERY === 1) this.moreToPrune = await prune(scheduleStore, account);
       this.noteStore(undefined);
       // Behind all that needs the store: while that does not answer, nothing would be started.
@@ -353,6 +356,13 @@ export class AccountService {
     this.events?.reportReload(slots.length, problems);
   }
 
+  private checkDecidedAhead(scheduler: Scheduler): void {
+    const before = this.decidedAhead.length;
+    // A clock that is behind is reported as such.
+    this.decidedAhead = this.clocks?.isWrong === true ? [] : scheduler.listDecidedAhead();
+    if (before === 0 && this.decidedAhead.length > 0) this.events?.reportDecidedAhead(this.decidedAhead);
+  }
+
   private handleEvent(event: SchedulerEvent): void {
     this.events?.reportEvent(event);
     if (event.type === 'overtaken') this.endAfterLoss(event.message);
@@ -383,6 +393,8 @@ export class AccountService {
     else if (this.scheduler?.lastLook() === undefined) reasons.push('resuming unfinished runs');
     if (this.killed) reasons.push('the kill switch is engaged');
     if (this.clocks?.isWrong === true) reasons.push("this machine's clock differs from the venue's or the store's");
+    if (this.decidedAhead.length > 0)
+      reasons.push('a schedule was decided up to a time to come, by a clock that was ahead');
     if (this.killUnread) reasons.push('the kill switch cannot be read');
     if (this.account?.session.failing === true) reasons.push('the session cannot be renewed');
     if (this.storeProblem !== undefined) reasons.push('the store cannot be read');

@@ -4,7 +4,7 @@ import { formatCount, formatList, formatSpan } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import type { ClockDifference } from '../../engine/schedule/clock-agreement.ts';
 import type { RunEnding } from '../../engine/schedule/launcher.ts';
-import type { SchedulerEvent } from '../../engine/schedule/scheduler.ts';
+import type { DecidedAhead, SchedulerEvent } from '../../engine/schedule/scheduler.ts';
 import type { Entry } from '../../journal/entry.ts';
 import type { KillOrder } from '../../journal/shared/shared.ts';
 import { formatIsoTime } from '../../report/format.ts';
@@ -17,6 +17,9 @@ import type { Fields, SchedulerLog } from './log.ts';
 import type { AccountMetrics } from './metrics.ts';
 import type { ResumedRuns } from './runs/runs.ts';
 import type { FileProblem } from './runs/timetable.ts';
+
+/** How many slots that wait for a time to come are named. */
+const MOST_AHEAD = 5;
 
 export class SchedulerEvents {
   private readonly log: SchedulerLog;
@@ -179,6 +182,18 @@ export class SchedulerEvents {
   reportKillReading(order: KillOrder | undefined): void {
     if (order?.unread) this.sendAlarm('error', 'kill_unread', makePrintable(order.reason, 400));
     else this.log.write('info', 'kill_read', 'the kill switch can be read again');
+  }
+
+  reportDecidedAhead(slots: readonly DecidedAhead[]): void {
+    const shown = slots
+      .slice(0, MOST_AHEAD)
+      .map(({ slot, throughMs }) => `${makePrintable(slot, 100)} up to ${formatIsoTime(throughMs)}`);
+    const more = slots.length > MOST_AHEAD ? ` and ${formatCount(slots.length - MOST_AHEAD, 'other')}` : '';
+    this.sendAlarm(
+      'error',
+      'decided_ahead',
+      `a clock that was ahead has decided ${shown.join(', ')}${more}: nothing of it is started before. If this machine's time is right, give such a slot other times in its file, such as a \`from\`: it is a new slot then`,
+    );
   }
 
   /** That the clocks differ by more than the profile allows, or agree again. */

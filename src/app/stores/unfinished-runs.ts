@@ -16,8 +16,8 @@ export interface UnfinishedRun {
   /** Where it was found: its recorded profile may name the store by a path that is another one from here. */
   readonly place: StorePlace;
   readonly first: EntryOf<'run.started'>;
-  /** The run ended with `halted`: a person has to look at it. */
-  readonly hasHalted: boolean;
+  /** When the run ended with `halted`, epoch ms: a person has to look at it. Undefined of one that has not. */
+  readonly haltedAt: number | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export async function findUnfinishedRuns(
     for (const { place, store } of opened)
       await read(place, async () => {
         const rows = which === 'halted too' ? await store.runs() : await store.runs({ unfinished: true });
-        for (const { run, mode, outcome } of rows) {
+        for (const { run, mode, outcome, endedAt = 0 } of rows) {
           if (mode !== 'live' && !(mode === 'paper' && which === 'on paper too')) continue;
           if (outcome !== undefined && outcome !== 'halted') continue;
           await read(
@@ -60,7 +60,7 @@ export async function findUnfinishedRuns(
             async () => {
               const first = await readFirstEntry(store, run);
               if (await goesOnElsewhere(first, { place, store }, opened)) return;
-              found.push({ run, place, first, hasHalted: outcome === 'halted' });
+              found.push({ run, place, first, haltedAt: outcome === 'halted' ? endedAt : undefined });
             },
             run,
           );

@@ -91,16 +91,18 @@ export async function sendCommand(
   let isHeld: boolean;
   try {
     isHeld = !isOnPaper && (await isExecuted(found, shared));
-    const sequence = await shared.mailbox.post({ ...command, by, at });
+    // A person who answers a halt knows of it, whatever the clock of this machine says: it may have been put back, or be behind.
+    const sequence = await shared.mailbox.post({ ...command, by, at: Math.max(at, found.haltedAt ?? at) });
     if (isOnPaper && what === 'cancel') isHeld = await waitUntilRead(shared, found.run, sequence);
   } finally {
     await shared.close();
   }
-  const reader = found.hasHalted
-    ? await recordHaltAnswer(found, invocation)
-    : isOnPaper && what === 'cancel' && !isHeld
-      ? await endOnPaper(found, by, environment)
-      : describeReader(found, isHeld);
+  const reader =
+    found.haltedAt !== undefined
+      ? await recordHaltAnswer(found, invocation)
+      : isOnPaper && what === 'cancel' && !isHeld
+        ? await endOnPaper(found, by, environment)
+        : describeReader(found, isHeld);
   terminal.answer(
     { run: found.run, command: what, by },
     () => `${what} of ${found.run} by ${makePrintable(by, 100)} is recorded; ${reader}`,

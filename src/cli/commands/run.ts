@@ -190,7 +190,7 @@ function groupByAccount(
   fail: (run: string, error: unknown) => void,
 ): ReadonlyMap<string, readonly Known[]> {
   const groups = new Map<string, Known[]>();
-  for (const each of [...found].sort((a, b) => Number(a.hasHalted) - Number(b.hasHalted))) {
+  for (const each of [...found].sort((a, b) => Number(a.haltedAt !== undefined) - Number(b.haltedAt !== undefined))) {
     try {
       const profile = readRecordedProfile(each.first, each.place);
       const key = `${makeAccountKey(profile)} ${describePlace(each.place)}`;

@@ -11,7 +11,7 @@ interface Asked {
 
 export interface ClockDifference {
   readonly source: string;
-  /** By how much this machine's wall clock is certainly ahead, ms; negative where it is behind. */
+  /** By how much this machine's wall clock is certainly ahead, whole ms, as times of requests are; negative where it is behind. */
   readonly aheadMs: number;
 }
 
@@ -34,7 +34,8 @@ export class ClockAgreement {
     let worst: ClockDifference | undefined;
     for (const [source, { leastMs, mostMs }] of this.offsets) {
       const [least, most] = [wallMs - monotonicMs - mostMs, wallMs - monotonicMs - leastMs];
-      const aheadMs = least > 0 ? least : Math.min(most, 0);
+      // The monotonic clock has fractions.
+      const aheadMs = Math.trunc(least > 0 ? least : Math.min(most, 0));
       if (aheadMs !== 0 && Math.abs(aheadMs) > Math.abs(worst?.aheadMs ?? 0)) worst = { source, aheadMs };
     }
     return worst;

@@ -67,6 +67,12 @@ export interface UnresolvedRun {
   readonly why: string;
 }
 
+export interface DecidedAhead {
+  readonly slot: string;
+  /** Epoch ms. */
+  readonly throughMs: number;
+}
+
 interface Held {
   readonly run: ScheduleRun;
   readonly runbook: string;
@@ -119,6 +125,15 @@ export class Scheduler {
     return [...this.held.values()].flatMap(({ run: { run }, runbook, unresolved: why }) =>
       why === undefined ? [] : [{ run, runbook, why }],
     );
+  }
+
+  /** Slots that a clock which was ahead has decided up to a time to come: nothing of them is started before. */
+  listDecidedAhead(): readonly DecidedAhead[] {
+    const soonMs = this.parts.clock.now() + LOOK_EVERY_MS;
+    return this.timetable.flatMap(({ id: slot }) => {
+      const throughMs = this.state.through.get(slot) ?? 0;
+      return throughMs > soonMs ? { slot, throughMs } : [];
+    });
   }
 
   /**
@@ -271,7 +286,7 @@ export class Scheduler {
       // A verdict is final: a kill switch that is unreadable for a moment must not become one.
       if (engaged === undefined) throw new StoreError('unavailable', KILL_UNREAD);
       const nowMs = clock.now();
-      const moment = { nowMs, running: this.running(), killed: engaged };
+      const moment = { nowMs, running: this.listHolding(), killed: engaged };
       const { decisions, nextLookMs } = decide(this.slots, this.state, moment);
       if (decisions.length > 0) await this.carryOut(decisions, nowMs);
       this.lookedAt = clock.monotonic();
@@ -279,6 +294,18 @@ export class Scheduler {
       // Another batch: heartbeats and renewals that fell due meanwhile go first.
       await new Promise<void>((resolve) => clock.arrive(resolve));
     }
+  }
+
+  /**
+   * Runs with the slots that they hold. One whose slot is gone holds all slots of its runbook: which of them its slot became when its
+   * times were edited is not known, and a second run beside it, or behind its halt, would open the position once more.
+   */
+  private listHolding(): readonly ScheduleRun[] {
+    return [...this.held.values()].flatMap(({ run, runbook }) => {
+      if (this.timetable.some(({ id }) => id === run.slot)) return run;
+      const slots = run.slot === undefined ? [] : this.timetable.filter((each) => each.runbook === runbook);
+      return slots.length === 0 ? run : slots.map(({ id }) => ({ ...run, slot: id }));
+    });
   }
 
   /** Decides nothing, and gives the pause until the next look. That it looks is what its health is about. */

@@ -65,6 +65,11 @@ export const SCHEDULER_ALARMS = {
     example: 'a runbook was saved with a misspelt step',
     now: 'correct the file; `runbook validate` shows every error',
   },
+  decided_ahead: {
+    summary: 'a schedule was decided up to a time to come: nothing of it is started before',
+    example: 'the clock of the machine was a day ahead while the venue did not answer',
+    now: 'see that the time of the machine is right; then give the slot other times in its file, such as a `from`: it is a new slot then',
+  },
   clock_disagrees: {
     summary: 'the clock of this machine differs from another by more than `clock.ahead` allows',
     example: 'the time service of the machine has stopped',
