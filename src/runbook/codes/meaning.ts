@@ -205,7 +205,7 @@ export const MEANING_CODES = {
   'stale-after-place': error({
     summary: 'a field of an order that may have changed since it was placed',
     cause:
-      'A `place` or `protect` that ends when the order is live or accepted yields the order as it was then. `filled`, `remaining`, `avg_price`, `status` and `terminal` may have changed, and after `await: accepted` also `open`. `open` of a live order may be read, but it does not decide on a `stop`, a `fail` or an order.',
+      'A `place` or `protect` that ends when the order is live or accepted yields the order as it was then. `filled`, `remaining`, `avg_price`, `status` and `terminal` may have changed, and after `await: accepted` also `open`. `open` of a live order may be read, but it does not decide on a `stop`, a `fail` or an order. `position(market)` and the other functions over fills have changed too, also by an order without an id and by one of an earlier round.',
     example: '- id: entry\n  place: …\n- if: entry.filled == 0\n  stop: …',
     fix: 'Use the order before it is read: `refresh`, `wait_for`, `amend` or `cancel`; or place it with `await: any_fill` or `terminal`.',
   }),
