@@ -236,6 +236,13 @@ export const MEANING_CODES = {
     example: 'place: {size: entry.filled / 3, …}',
     fix: 'Round it: `lot(entry.filled / 3)`, `tick(…)`, or `floor_to(…, step)` where the profile does not describe the market.',
   }),
+  'product-not-rounded': warning({
+    summary: 'a price or size that comes of a product and is not rounded',
+    cause:
+      'A price times 1.001 is hardly ever a multiple of the tick, nor a size times a share one of the lot. What is none is denied (`PRICE_OFF_TICK`, `SIZE_OFF_LOT`). A product with a whole number is not reported.',
+    example: 'place: {price: feeds.ask * 1.001, …}',
+    fix: 'Round it: `tick(feeds.ask * 1.001)`, `lot(…)`, or `floor_to(…, step)` where the profile does not describe the market.',
+  }),
   'exit-may-open': warning({
     summary: 'a resting order that closes beside a stop-loss, and can open',
     cause:
