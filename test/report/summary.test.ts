@@ -93,6 +93,28 @@ describe('the report of a run', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
+  it('says why a step failed whose failure a handler took', () => {
+    const error = { kind: 'denied', message: 'PRICE_OFF_TICK: price=64066.002, tick=1, nearest=64066' };
+    const late = { kind: 'timeout', message: 'too late' };
+    const steps = [
+      { ...step('steps/1:place', 'failed'), error },
+      { ...step('steps/2:repeat', 'failed'), error: late },
+      { ...step('steps/2:repeat[0]/do/entry', 'failed'), error: late },
+    ];
+    const text = print({ ...REPORT, steps, error: { ...late, step: 'steps/2:repeat[0]/do/entry' } });
+    expect(text.split('\n').find((line) => line.includes('steps/1:place'))).toContain('PRICE_OFF_TICK: price=64066.002');
+    // What ended the run is its first line, and is not said of each block around it.
+    expect(text.split('too late')).toHaveLength(2);
+  });
+
+  it('rounds an output that is a quotient to 18 places, and leaves any other as it is', () => {
+    const long = `5.42${'9'.repeat(52)}82`;
+    const shown = (done: string) => print({ ...REPORT, outputs: { done } }).match(/outputs\n\s+done\s+(\S+)/)?.[1];
+    expect(shown(long)).toBe('5.43');
+    expect(shown('3189.474200426439232409')).toBe('3189.474200426439232409');
+    expect(shown('1.50')).toBe('1.50');
+  });
+
   it('says with which inputs it ran, below the outcome', () => {
     expect(print(REPORT).split('\n')[2]).toBe('inputs market=BTC-USD risk=0.02 levels=["1","2"]');
     expect(print({ ...REPORT, inputs: {} })).not.toContain('inputs');

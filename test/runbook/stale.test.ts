@@ -83,7 +83,8 @@ describe('an order that no step has used since it was placed', () => {
 
   describe('of an earlier round, or without an id', () => {
     const kept = 'vars: {kept: {type: list<order>, init: []}}\n';
-    const rounds = (steps: string) => `  - repeat:\n      max: 3\n      do:\n${steps.replace(/^/gm, '      ').trimEnd()}\n`;
+    const rounds = (steps: string) =>
+      `  - repeat:\n      max: 3\n      do:\n${steps.replace(/^/gm, '      ').trimEnd()}\n`;
     const ask = "  - if: position('BTC-USD') < 1\n    notify: {to: ops, text: more}\n";
     const stalePosition = ["place position('BTC-USD')"];
 

@@ -27,7 +27,8 @@ export function checkFigure(
   if (value !== undefined && !value.greaterThan(0))
     checking.report(read.locate(key), code, `${key} must be above zero, found ${value.toFixed()}`);
   else {
-    const made = value !== undefined ? countDigits(value.toFixed()) > MOST_DIGITS && '/' : findUnrounded(checking.names, expr);
+    const made =
+      value !== undefined ? countDigits(value.toFixed()) > MOST_DIGITS && '/' : findUnrounded(checking.names, expr);
     if (made === false) return;
     const step = key === 'size' ? 'lot' : 'tick';
     checking.report(
@@ -108,7 +109,11 @@ function findUnrounded(names: Checking['names'], expr: Expr, seen: ReadonlySet<E
         return findIn(listParts(node));
     }
   };
-  return listParsed(expr).map(({ tree }) => find(tree, [])).find((each) => each !== false) ?? false;
+  return (
+    listParsed(expr)
+      .map(({ tree }) => find(tree, []))
+      .find((each) => each !== false) ?? false
+  );
 }
 
 function isInteger(type: ValueType | undefined): boolean {
