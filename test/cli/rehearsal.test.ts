@@ -145,6 +145,15 @@ outputs: {rich: rich, cheap: cheap}
     expect(spread().err).toContain("--feed 'funding[MARKET]=FILE.csv'");
   });
 
+  it.each([
+    ['btc-usd', 'did you mean BTC-USD?'],
+    ['DOGE-USD', 'it has BTC-USD, ETH-USD, SOL-USD'],
+  ])('notes that the simulated venue has no market %s', (market, hint) => {
+    here.write('other.yaml', ENTRY.replaceAll('BTC-USD', market));
+    expect(here.run('dry-run', 'other.yaml').err).toContain(`has no market ${market}; ${hint}`);
+    expect(here.run('dry-run', 'entry.yaml').err).not.toContain('has no market');
+  });
+
   it('notes prices of a market that the runbook does not trade', () => {
     const { exit, err } = dryRun('--prices', 'candles.csv', '--prices', 'ETH-USD=candles.csv');
     expect([exit, err]).toEqual([EXIT.done, expect.stringContaining('entry sends no request for ETH-USD')]);

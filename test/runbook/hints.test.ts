@@ -291,7 +291,8 @@ it.each([
 ])('what a wrong condition would have assured is no second mistake: %s', (condition) => {
   const stop = '{fraction: 1, trigger: tick(entry.avg_price * 0.9), price: tick(entry.avg_price * 0.8)}';
   const steps = `  - id: entry\n    place: {type: limit, market: BTC-USD, side: long, size: 1, price: 9}\n  - refresh: entry\n  - if: ${condition}\n    protect: {market: BTC-USD, side: short, stop_loss: ${stop}}\n`;
-  const head = 'runbook: case\ndsl: 1\ninputs: {within: {type: duration}}\nlet: {wait: inputs.within}\noutputs: {wait: wait}\nleaves: {position: open, because: a case}\n';
+  const head =
+    'runbook: case\ndsl: 1\ninputs: {within: {type: duration}}\nlet: {wait: inputs.within}\noutputs: {wait: wait}\nleaves: {position: open, because: a case}\n';
   expect(findings(`${head}steps:\n${steps}`).map(({ code }) => code)).toHaveLength(1);
 });
 

@@ -76,7 +76,9 @@ function findHabit(text: string, at: number): ExpressionFault | undefined {
         hint: UNITS[unit]?.(count) ?? '',
       };
   }
-  for (const { 0: written, index } of text.matchAll(/\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/g)) {
+  for (const { 0: written, index } of text.matchAll(
+    /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/g,
+  )) {
     const span = { start: index, end: index + written.length };
     if (at >= span.start && at <= span.end)
       return {
