@@ -1,7 +1,7 @@
 /** Tests the report of a run for people: what comes first, what is folded, and how numbers are rounded. */
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/report/folds/run.ts';
-import { countPlaces, formatMoney, formatPrice } from '../../src/report/format.ts';
+import { countPlaces, formatAverage, formatMoney, formatPrice } from '../../src/report/format.ts';
 import { printSummary, SummaryRows } from '../../src/report/summary.ts';
 
 const AT = '2026-01-05T08:00:00.000Z';
@@ -102,9 +102,17 @@ describe('the report of a run', () => {
       { ...step('steps/2:repeat[0]/do/entry', 'failed'), error: late },
     ];
     const text = print({ ...REPORT, steps, error: { ...late, step: 'steps/2:repeat[0]/do/entry' } });
-    expect(text.split('\n').find((line) => line.includes('steps/1:place'))).toContain('PRICE_OFF_TICK: price=64066.002');
+    expect(text.split('\n').find((line) => line.includes('steps/1:place'))).toContain(
+      'PRICE_OFF_TICK: price=64066.002',
+    );
     // What ended the run is its first line, and is not said of each block around it.
     expect(text.split('too late')).toHaveLength(2);
+  });
+
+  it('has an average price in eight digits where no price of its market is known', () => {
+    expect(formatAverage('3201.904456824512534819')).toBe('3201.9045');
+    expect(formatAverage('0.000012345678912345')).toBe('0.000012345679');
+    expect(formatAverage('64000')).toBe('64000');
   });
 
   it('rounds an output that is a quotient to 18 places, and leaves any other as it is', () => {
