@@ -113,6 +113,13 @@ describe('an order that no step has used since it was placed', () => {
       expect(stale(rounds(`  - ${use}\n${ask}${keep}`), kept)).toEqual(found);
     });
 
+    it('is used through the list that collects it', () => {
+      const loop = `  - id: ladder\n    for_each:\n      each: k\n      in: range(3)\n      do:\n${place().replace(/^/gm, '      ').trimEnd()}\n      collect: {o: entry}\n`;
+      expect(stale(loop + ask)).toEqual(stalePosition);
+      expect(stale(`${loop}  - cancel: ladder.map(x, x.o)\n${ask}`)).toEqual([]);
+      expect(stale(`${loop.replace('do:', `do:\n${ask.replace(/^/gm, '      ').trimEnd()}`)}`)).toEqual(stalePosition);
+    });
+
     it('may be a stop that the next round replaces', () => {
       const stop = `${place('filled')}  - id: guard\n    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 59000, price: 58000}}\n`;
       expect(stale(rounds(ask + stop))).toEqual([]);

@@ -216,8 +216,12 @@ class StaleDomain implements Domain<StaleState> {
       if (origin === undefined || loop.id === undefined) continue;
       const from = this.resolve(state, origin);
       const to = `${loop.id}[].${name}`;
-      for (const [key, untouched] of state.stale)
-        if (isWithin(key, from)) stale.set(`${to}${key.slice(from.length)}`, untouched);
+      for (const [key, untouched] of state.stale) {
+        if (!isWithin(key, from)) continue;
+        stale.set(`${to}${key.slice(from.length)}`, untouched);
+        // Behind its round the order has the name of the list alone.
+        stale.delete(key);
+      }
       for (const [key, market] of state.placed)
         if (isWithin(key, from)) placed.set(`${to}${key.slice(from.length)}`, market);
     }
