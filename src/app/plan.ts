@@ -59,13 +59,13 @@ export function planFor(
 
 /**
  * Of the markets of `known`, those that the requests of the runbook's plan name, and those in which a run may have orders: all of them
- * where the plan has a write whose market only the run knows.
+ * where the plan has a write whose market only the run knows. `unknown`: markets of requests that are none of these.
  */
 export function listMarkets(
   runbook: CheckedRunbook,
   inputs: Readonly<Record<string, Value>>,
   known: readonly string[],
-): { readonly traded: readonly string[]; readonly possible: readonly string[] } {
+): { readonly traded: readonly string[]; readonly possible: readonly string[]; readonly unknown: readonly string[] } {
   const { rows, sections, bounds } = planFor(runbook, inputs, { now: 0 });
   const requests = listRequests([...rows, ...sections.flatMap((section) => section.rows)]);
   const nameMarkets = (of: typeof requests) =>
@@ -74,6 +74,7 @@ export function listMarkets(
   return {
     traded: [...named].filter((market) => known.includes(market)),
     possible: written.has('') || written.has(KNOWN_AFTER_RUN) ? known : known.filter((market) => written.has(market)),
+    unknown: [...named].filter((market) => market !== '' && market !== KNOWN_AFTER_RUN && !known.includes(market)),
   };
 }
 

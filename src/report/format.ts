@@ -150,6 +150,11 @@ export function formatMoney(amount: DecimalString): string {
   return value.toSignificantDigits(2).toFixed();
 }
 
+/** An average price rounded for reading where no price of its market is known: it may have 18 places. */
+export function formatAverage(price: DecimalString): string {
+  return decimal(price).toSignificantDigits(8).toFixed();
+}
+
 /** The most places of prices of a market, which lie on its tick; undefined without prices. */
 export function countPlaces(prices: readonly DecimalString[]): number | undefined {
   return prices.reduce<number | undefined>(

@@ -98,10 +98,25 @@ function printHeading(report: RunOutline, paint: Paint, place: string | undefine
   return lines.join('\n');
 }
 
-function printSteps({ startedAt }: RunOutline, steps: StepChoice, paint: Paint): string {
+function printSteps({ startedAt, error }: RunOutline, steps: StepChoice, paint: Paint): string {
   const start = Date.parse(startedAt);
-  const rows = steps.choose().map(([index, step]) => [index, formatStep(step, start, paint)] as const);
-  return rows.length === 0 ? '' : printSection('steps', foldRows(rows, 'step', paint), paint, [0]);
+  // What made the run fail is in its first line, and the blocks around that step failed with it.
+  const isTold = ({ path }: StepRow) =>
+    error?.step === path ||
+    error?.step?.startsWith(`${path}/`) === true ||
+    error?.step?.startsWith(`${path}[`) === true;
+  const rows = steps
+    .choose()
+    .map(
+      ([index, step]) =>
+        [index, [...formatStep(step, start, paint), isTold(step) ? '' : formatWhy(step, paint)]] as const,
+    );
+  return rows.length === 0 ? '' : printSection('steps', dropEmptyColumns(foldRows(rows, 'step', paint)), paint, [0]);
+}
+
+/** Why a step failed whose failure a handler took. */
+function formatWhy({ error }: StepRow, paint: Paint): string {
+  return error === undefined ? '' : paint('faint', makePrintable(`${error.kind}: ${error.message}`, 120));
 }
 
 /** The rows with their indices, and between them how many are left out. */
@@ -368,9 +383,14 @@ function printLeft({ leaves, residual }: RunOutline, paint: Paint): string {
 function printOutputs({ outputs }: RunOutline, paint: Paint): string {
   const rows = Object.entries(outputs).map(([name, value]) => [
     name,
-    makePrintable(typeof value === 'string' ? value : JSON.stringify(value), 200),
+    makePrintable(typeof value === 'string' ? shortenDecimal(value) : JSON.stringify(value), 200),
   ]);
   return rows.length === 0 ? '' : printSection('outputs', rows, paint);
+}
+
+/** A quotient has sixty digits, and a sum of them ends in an error at the last. */
+function shortenDecimal(text: string): string {
+  return /^-?\d+\.\d{19,}$/.test(text) ? decimal(text).toDecimalPlaces(18).toFixed() : text;
 }
 
 function printFooter(report: RunOutline, { requests: { tokens }, deadman }: SummaryRows, paint: Paint): string {

@@ -123,6 +123,37 @@ describe('dry-run with recorded prices', () => {
     ]);
   });
 
+  it('gives each market of a feed values of its own', () => {
+    here.write(
+      'spread.yaml',
+      `runbook: spread
+dsl: 1
+feeds: {funding: {type: map<number>, max_age: 5s}}
+steps: [{let: {rich: "feeds.funding['BTC-USD']", cheap: "feeds.funding['ETH-USD']"}}]
+outputs: {rich: rich, cheap: cheap}
+`,
+    );
+    here.write('cheap.csv', 'time,value\n2026-01-05T07:00:00Z,0.3\n');
+    here.write('rich.csv', 'time,value\n2026-01-05T07:00:00Z,0.7\n');
+    const spread = (...feeds: readonly string[]) =>
+      here.run('dry-run', 'spread.yaml', '--json', ...feeds.flatMap((feed) => ['--feed', feed]));
+    expect(JSON.parse(spread('funding[BTC-USD]=rich.csv', 'funding=cheap.csv').out).outputs).toEqual({
+      rich: '0.7',
+      cheap: '0.3',
+    });
+    expect(spread('funding[BTC-USD]=rich.csv', 'funding[ETH-USD]=cheap.csv').err).not.toContain('--feed');
+    expect(spread().err).toContain("--feed 'funding[MARKET]=FILE.csv'");
+  });
+
+  it.each([
+    ['btc-usd', 'did you mean BTC-USD?'],
+    ['DOGE-USD', 'it has BTC-USD, ETH-USD, SOL-USD'],
+  ])('notes that the simulated venue has no market %s', (market, hint) => {
+    here.write('other.yaml', ENTRY.replaceAll('BTC-USD', market));
+    expect(here.run('dry-run', 'other.yaml').err).toContain(`has no market ${market}; ${hint}`);
+    expect(here.run('dry-run', 'entry.yaml').err).not.toContain('has no market');
+  });
+
   it('notes prices of a market that the runbook does not trade', () => {
     const { exit, err } = dryRun('--prices', 'candles.csv', '--prices', 'ETH-USD=candles.csv');
     expect([exit, err]).toEqual([EXIT.done, expect.stringContaining('entry sends no request for ETH-USD')]);
@@ -142,6 +173,7 @@ describe('dry-run with recorded prices', () => {
     ['a market that is not there', ['--prices', 'XRP-USD=candles.csv'], 'XRP-USD'],
     ['a market twice', ['--prices', 'candles.csv', '--prices', 'BTC-USD=candles.csv'], 'twice'],
     ['a feed that the runbook does not have', ['--feed', 'fundin=funding.csv'], 'did you mean funding?'],
+    ['a market of a feed that has one value', ['--feed', 'funding[BTC-USD]=funding.csv'], '--feed funding=FILE'],
     ['a feed without a name', ['--feed', 'funding.csv'], 'NAME=FILE'],
     ['a file that is not there', ['--prices', 'missing.csv'], 'missing.csv'],
     ['a file that is not packed', ['--prices', 'packed.csv.gz'], 'cannot be unpacked'],

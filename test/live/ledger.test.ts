@@ -115,6 +115,8 @@ describe.concurrent('runbook account', () => {
         },
         day: { realized: '0', notional: '1800', orders: 1 },
       });
+      // Rounded for reading; `--json` has the exact figures.
+      expect((await run(['account', 'ledger'])).out).toMatch(/realized 0\.00, fees -?\d\.\d\d, 1 order worth 1800\.00/);
       expect((await ledger(desk, 'reconcile')).exit).toBe(0);
       tradeByHand(venue, 'short', '0.04');
       expect(await ledger(desk, 'reconcile')).toMatchObject({

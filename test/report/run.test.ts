@@ -85,6 +85,7 @@ describe('runReport', () => {
           startedAt: T('1:05.160'),
           endedAt: T('1:15.160'),
           attempts: 1,
+          error: { kind: 'transport', message: 'timeout: response' },
         },
       ],
       requests: [

@@ -1,7 +1,7 @@
 /** Tests the report of a run for people: what comes first, what is folded, and how numbers are rounded. */
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/report/folds/run.ts';
-import { countPlaces, formatMoney, formatPrice } from '../../src/report/format.ts';
+import { countPlaces, formatAverage, formatMoney, formatPrice } from '../../src/report/format.ts';
 import { printSummary, SummaryRows } from '../../src/report/summary.ts';
 
 const AT = '2026-01-05T08:00:00.000Z';
@@ -91,6 +91,36 @@ describe('the report of a run', () => {
     const places = marks.map((mark) => text.indexOf(mark));
     expect(places).not.toContain(-1);
     expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it('says why a step failed whose failure a handler took', () => {
+    const error = { kind: 'denied', message: 'PRICE_OFF_TICK: price=64066.002, tick=1, nearest=64066' };
+    const late = { kind: 'timeout', message: 'too late' };
+    const steps = [
+      { ...step('steps/1:place', 'failed'), error },
+      { ...step('steps/2:repeat', 'failed'), error: late },
+      { ...step('steps/2:repeat[0]/do/entry', 'failed'), error: late },
+    ];
+    const text = print({ ...REPORT, steps, error: { ...late, step: 'steps/2:repeat[0]/do/entry' } });
+    expect(text.split('\n').find((line) => line.includes('steps/1:place'))).toContain(
+      'PRICE_OFF_TICK: price=64066.002',
+    );
+    // What ended the run is its first line, and is not said of each block around it.
+    expect(text.split('too late')).toHaveLength(2);
+  });
+
+  it('has an average price in eight digits where no price of its market is known', () => {
+    expect(formatAverage('3201.904456824512534819')).toBe('3201.9045');
+    expect(formatAverage('0.000012345678912345')).toBe('0.000012345679');
+    expect(formatAverage('64000')).toBe('64000');
+  });
+
+  it('rounds an output that is a quotient to 18 places, and leaves any other as it is', () => {
+    const long = `5.42${'9'.repeat(52)}82`;
+    const shown = (done: string) => print({ ...REPORT, outputs: { done } }).match(/outputs\n\s+done\s+(\S+)/)?.[1];
+    expect(shown(long)).toBe('5.43');
+    expect(shown('3189.474200426439232409')).toBe('3189.474200426439232409');
+    expect(shown('1.50')).toBe('1.50');
   });
 
   it('says with which inputs it ran, below the outcome', () => {

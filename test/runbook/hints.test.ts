@@ -8,7 +8,7 @@ const FIELDS = {
   market: 'BTC-USD',
   side: 'long',
   size: 'inputs.size',
-  price: 'feeds.mid * 0.99',
+  price: 'tick(feeds.mid * 0.99)',
   tif: 'post_only',
   within: '10m',
   is: 'live',
@@ -104,6 +104,10 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
   ['condition', 'not entry.open', 'not', '!'],
   ['condition', 'entry.filled <> 0', '>', '!='],
   ['condition', 'entry.filled', 'entry.filled', 'x > 0'],
+  ['condition', 'now > 2026-01-05T16:55:00Z', '2026-01-05T16:55:00Z', 'an input of type time'],
+  ['condition', 'entry.avg_price.hasValue', 'hasValue', '.hasValue()'],
+  ['condition', 'entry.avg_price.orValue > 0', 'orValue', '.orValue(x)'],
+  ['condition', 'entry.avg_price', 'entry.avg_price', '.hasValue()'],
   ['price', 'feeds.mid - 1%', '1%', 'pct(1)'],
   ['price', 'feeds.mid * (1 - 25bps)', '25bps', 'bps(25)'],
   ['price', 'feeds.mid ** 2', '*', 'multiply'],
@@ -275,6 +279,21 @@ it('a value that may be absent is one mistake, however often it is read', () => 
   const steps = `  - id: entry\n    place: {type: limit, market: BTC-USD, side: long, size: 1, price: 9}\n  - refresh: entry\n  - protect: {market: BTC-USD, side: short, stop_loss: ${stop}}\n`;
   const codes = findings(`runbook: case\ndsl: 1\nsteps:\n${steps}`).map(({ code }) => code);
   expect(codes.filter((code) => code === 'optional-unhandled')).toHaveLength(1);
+});
+
+it.each([
+  'entry.avg_price',
+  'entry.avg_price.hasValue',
+  'entry.filled = 1',
+  'entry.filled > 0 and entry.open',
+  'not entry.open',
+  'entry.filled == inputs.within',
+])('what a wrong condition would have assured is no second mistake: %s', (condition) => {
+  const stop = '{fraction: 1, trigger: tick(entry.avg_price * 0.9), price: tick(entry.avg_price * 0.8)}';
+  const steps = `  - id: entry\n    place: {type: limit, market: BTC-USD, side: long, size: 1, price: 9}\n  - refresh: entry\n  - if: ${condition}\n    protect: {market: BTC-USD, side: short, stop_loss: ${stop}}\n`;
+  const head =
+    'runbook: case\ndsl: 1\ninputs: {within: {type: duration}}\nlet: {wait: inputs.within}\noutputs: {wait: wait}\nleaves: {position: open, because: a case}\n';
+  expect(findings(`${head}steps:\n${steps}`).map(({ code }) => code)).toHaveLength(1);
 });
 
 it('the legs of a protect are named where an order is needed', () => {

@@ -81,6 +81,51 @@ describe('an order that no step has used since it was placed', () => {
     expect(stale(`${place()}  - ${step}\n${NOTIFY('entry.filled')}`)).toEqual(['place entry.filled']);
   });
 
+  describe('of an earlier round, or without an id', () => {
+    const kept = 'vars: {kept: {type: list<order>, init: []}}\n';
+    const rounds = (steps: string) =>
+      `  - repeat:\n      max: 3\n      do:\n${steps.replace(/^/gm, '      ').trimEnd()}\n`;
+    const ask = "  - if: position('BTC-USD') < 1\n    notify: {to: ops, text: more}\n";
+    const stalePosition = ["place position('BTC-USD')"];
+
+    it('is not read for the position that it changes', () => {
+      expect(stale(rounds(ask + place()))).toEqual(stalePosition);
+      expect(stale(rounds(ask + place().replace('id: entry\n    ', '')))).toEqual(stalePosition);
+      expect(stale(place().replace('id: entry\n    ', '') + ask)).toEqual(stalePosition);
+      expect(stale(rounds(ask + place('terminal')))).toEqual([]);
+      expect(stale(place('terminal').replace('id: entry\n    ', '') + ask)).toEqual([]);
+    });
+
+    it.each(['cancel: {mine: BTC-USD}', 'close: BTC-USD'])('is used by %s', (step) => {
+      expect(stale(rounds(`  - ${step}\n${ask}${place()}`))).toEqual([]);
+      expect(stale(`${place().replace('id: entry\n    ', '')}  - ${step}\n${ask}`)).toEqual([]);
+    });
+
+    it.each([
+      ['refresh: kept', []],
+      ['if: kept.size() > 0\n    cancel: kept', []],
+      ['if: kept.size() != 0\n    refresh: kept', []],
+      ['if: "!(kept.size() == 0)"\n    refresh: kept', []],
+      ['if: kept.size() > 1\n    refresh: kept', stalePosition],
+      ['if: kept.size() == 0\n    refresh: kept', stalePosition],
+    ])('is used through the list that keeps it by %s', (use, found) => {
+      const keep = `${place()}  - set:\n      kept: kept + [entry]\n`;
+      expect(stale(rounds(`  - ${use}\n${ask}${keep}`), kept)).toEqual(found);
+    });
+
+    it('is used through the list that collects it', () => {
+      const loop = `  - id: ladder\n    for_each:\n      each: k\n      in: range(3)\n      do:\n${place().replace(/^/gm, '      ').trimEnd()}\n      collect: {o: entry}\n`;
+      expect(stale(loop + ask)).toEqual(stalePosition);
+      expect(stale(`${loop}  - cancel: ladder.map(x, x.o)\n${ask}`)).toEqual([]);
+      expect(stale(`${loop.replace('do:', `do:\n${ask.replace(/^/gm, '      ').trimEnd()}`)}`)).toEqual(stalePosition);
+    });
+
+    it('may be a stop that the next round replaces', () => {
+      const stop = `${place('filled')}  - id: guard\n    protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 59000, price: 58000}}\n`;
+      expect(stale(rounds(ask + stop))).toEqual([]);
+    });
+  });
+
   it('is known where a step has used a list that it is kept in', () => {
     const kept = 'vars: {kept: {type: list<order>, init: []}}\n';
     const keep = `${place()}  - set:\n      kept: kept + [entry]\n`;

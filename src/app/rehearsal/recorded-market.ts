@@ -19,7 +19,7 @@ import { listMarkets } from '../plan.ts';
 
 export interface RecordedMarket {
   readonly config: SimulatorConfig;
-  /** By name. */
+  /** By name, or by name and market: `funding[BTC-USD]`. */
   readonly feeds: Readonly<Record<string, FeedFile>>;
   readonly spans: readonly Span[];
   /** The markets whose prices are given. */
@@ -37,7 +37,7 @@ interface Span {
 interface Given {
   /** As typed: `[MARKET=]FILE`. */
   readonly prices: readonly string[];
-  /** As typed: `NAME=FILE`. */
+  /** As typed: `NAME=FILE`, `NAME[MARKET]=FILE`. */
   readonly feeds: readonly string[];
 }
 
@@ -68,8 +68,14 @@ export function readRecordedMarket(
   const declared = listFeeds(runbook);
   for (const text of given.feeds) {
     const { name, path } = splitName(text);
-    if (name === undefined) throw new UserError(`--feed takes NAME=FILE, found ${makePrintable(text, 100)}`);
-    if (!declared.includes(name)) throw makeNoFeedError(runbook, name, declared);
+    if (name === undefined)
+      throw new UserError(`--feed takes NAME=FILE or NAME[MARKET]=FILE, found ${makePrintable(text, 100)}`);
+    const [, of = name, market] = /^([^[\]]+)\[([^[\]]+)\]$/.exec(name) ?? [];
+    if (!declared.includes(of)) throw makeNoFeedError(runbook, of, declared);
+    if (market !== undefined && !isByMarket(runbook, of))
+      throw new UserError(
+        `the feed ${of} of ${runbook.name} has one value, not one for each market: write --feed ${of}=FILE`,
+      );
     if (Object.hasOwn(feeds, name)) throw new UserError(`--feed names ${makePrintable(name, 60)} twice`);
     const feed = readFeedFile(path);
     feeds[name] = feed;
@@ -79,11 +85,28 @@ export function readRecordedMarket(
   return { config: recorded.length === 0 ? config : withHistories(config, histories), feeds, spans, recorded };
 }
 
-/** What to say of the feeds that nothing gives, before a run fails to read them. */
-export function describeUnread({ feeds }: RecordedMarket, runbook: CheckedRunbook): readonly string[] {
-  return listFeeds(runbook)
-    .filter((name) => !isFeedName(name) && !Object.hasOwn(feeds, name))
-    .map((name) => `the simulated venue has no feed ${name}; --feed ${name}=FILE.csv gives its values (time,value)`);
+/** What to say of markets and feeds that nothing gives, before a run fails to read them. */
+export function describeUnread(
+  { config, feeds }: RecordedMarket,
+  runbook: CheckedRunbook,
+  inputs: Readonly<Record<string, Value>>,
+): readonly string[] {
+  const known = Object.keys(listTicks(config));
+  const markets = listMarkets(runbook, inputs, known).unknown.map((market) => {
+    const meant = suggestSpelling(market, known) ?? known.find((each) => each.toLowerCase() === market.toLowerCase());
+    const hint =
+      meant === undefined
+        ? `it has ${known.join(', ')}, and --simulator can give it another, with its tick and lot`
+        : `did you mean ${meant}?`;
+    return `the simulated venue has no market ${makePrintable(market, 60)}; ${hint}`;
+  });
+  const unread = listFeeds(runbook)
+    .filter((name) => !isFeedName(name) && !Object.keys(feeds).some((id) => id === name || id.startsWith(`${name}[`)))
+    .map((name) => {
+      const each = isByMarket(runbook, name) ? `, or --feed '${name}[MARKET]=FILE.csv' those of a market` : '';
+      return `the simulated venue has no feed ${name}; --feed ${name}=FILE.csv gives its values (time,value)${each}`;
+    });
+  return [...markets, ...unread];
 }
 
 /** What to say of prices of a market that the runbook does not trade. A feed by market may still read them. */
@@ -151,6 +174,12 @@ function findOnlyMarket(
 
 function listFeeds(runbook: CheckedRunbook): readonly string[] {
   return [...new Set(listRunbooks(runbook).flatMap(({ feeds }) => feeds.map(({ name }) => name)))];
+}
+
+function isByMarket(runbook: CheckedRunbook, name: string): boolean {
+  return listRunbooks(runbook).some(({ feeds }) =>
+    feeds.some((each) => each.name === name && each.type.kind === 'map'),
+  );
 }
 
 function makeNoFeedError(runbook: CheckedRunbook, name: string, declared: readonly string[]): UserError {

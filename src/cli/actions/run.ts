@@ -60,7 +60,12 @@ export const RUN_COMMANDS = {
         many: true,
       },
       answer: ANSWER,
-      feed: { doc: 'recorded values of a feed of the runbook, CSV', value: 'NAME=FILE', takes: 'file', many: true },
+      feed: {
+        doc: 'recorded values of a feed of the runbook, CSV; of a feed by market also NAME[MARKET]=FILE',
+        value: 'NAME=FILE',
+        takes: 'file',
+        many: true,
+      },
       record: { doc: 'write the exchanges to a fixture', value: 'FILE', takes: 'file' },
     },
     example: 'dry-run bracket-entry.yaml --fixtures bracket-entry.fixture.yaml',

@@ -91,7 +91,7 @@ function describeLeft(left: number): string {
 /** What a person types next: a position that was protected is bare now. */
 function describeNext(profile = 'FILE'): string {
   const file = makePrintable(profile, 200);
-  return `. \`runbook account ledger --profile ${file}\` shows what the journals know of them; \`runbook release --profile ${file} --by NAME\` lets runs place orders again`;
+  return `. \`runbook account ledger --profile ${file}\` shows what the journals know of them; \`runbook release --profile ${file} --by NAME\` lets runs place orders again; then the shipped runbook flatten closes them (\`runbook new flatten --from flatten\`, docs/live.md)`;
 }
 
 export async function releaseAccount(options: Given<'release'>, invocation: Invocation): Promise<ExitCode> {

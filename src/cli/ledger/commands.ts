@@ -12,7 +12,7 @@ import { parseAuthoredDecimal } from '../../base/decimal.ts';
 import { formatCount } from '../../base/format.ts';
 import { makePrintable } from '../../base/printable.ts';
 import { AccountLedger } from '../../gateway/limits/account-ledger.ts';
-import { formatText } from '../../report/format.ts';
+import { formatAverage, formatMoney, formatText } from '../../report/format.ts';
 import { describeLedger, type LedgerDocument } from '../../report/results/ledger.ts';
 import type { Given } from '../actions/actions.ts';
 import type { Invocation } from '../invocation.ts';
@@ -143,9 +143,9 @@ function formatLedger({ account, markets, day, known, unread = [], why }: Ledger
   const rows = Object.entries(markets).map(([market, row]) => [
     formatText(market),
     row.position,
-    row.averageEntry ?? '',
-    row.realized,
-    row.fees,
+    row.averageEntry === undefined ? '' : formatAverage(row.averageEntry),
+    formatMoney(row.realized),
+    formatMoney(row.fees),
     row.workingBuy,
     row.workingSell,
     row.foreign,
@@ -171,7 +171,7 @@ function formatLedger({ account, markets, day, known, unread = [], why }: Ledger
   return [
     `account ${formatText(account)}`,
     rows.length === 0 ? 'nothing was traded' : formatStyledTable(headings, rows, terminal),
-    `today (UTC): realized ${day.realized}, fees ${day.fees}, ${formatCount(day.orders, 'order')}${day.notional === undefined ? '' : ` worth ${day.notional}`}`,
+    `today (UTC): realized ${formatMoney(day.realized)}, fees ${formatMoney(day.fees)}, ${formatCount(day.orders, 'order')}${day.notional === undefined ? '' : ` worth ${formatMoney(day.notional)}`}`,
     ...(known ? [] : doubts.map((doubt) => terminal.style('warning', formatText(doubt)))),
   ].join('\n');
 }

@@ -56,7 +56,7 @@ export async function dryRunFile(
     inputs,
   );
   const { config, feeds, spans } = market;
-  if (fixture === undefined) for (const note of describeUnread(market, loaded.runbook)) terminal.note(note);
+  if (fixture === undefined) for (const note of describeUnread(market, loaded.runbook, inputs)) terminal.note(note);
   for (const note of describeUntraded(market, loaded.runbook, inputs)) terminal.note(note);
   const venue: DryRun['venue'] =
     fixture === undefined
@@ -139,7 +139,7 @@ function sweepSeeds(loaded: LoadedRunbook, options: Given<'dry-run'>, terminal: 
     first?.inputs ?? {},
   );
   const { config, feeds, spans } = market;
-  for (const note of describeUnread(market, loaded.runbook)) terminal.note(note);
+  for (const note of describeUnread(market, loaded.runbook, first?.inputs ?? {})) terminal.note(note);
   for (const note of describeUntraded(market, loaded.runbook, first?.inputs ?? {})) terminal.note(note);
   const at =
     chooseStart(spans, options.at === undefined ? undefined : readTimeOption('--at', options.at)) ?? Date.now();

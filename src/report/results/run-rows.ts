@@ -8,6 +8,7 @@ import { PassingMap } from '../../base/passing-map.ts';
 import {
   type DataOf,
   type Entry,
+  type ErrorFact,
   type Json,
   type JsonObject,
   readStepEnd,
@@ -25,6 +26,8 @@ export interface StepRow {
   readonly startedAt: string;
   readonly endedAt: string;
   readonly attempts: number;
+  /** Why it failed, also where that was caught. */
+  readonly error?: Pick<ErrorFact, 'kind' | 'message'>;
 }
 
 export interface RequestRow {
@@ -58,6 +61,7 @@ interface StepEnd {
   readonly endedAt: number;
   readonly outcome: StepRow['outcome'];
   readonly attempts: number;
+  readonly error?: StepRow['error'];
 }
 
 /** By its place among all that began. */
@@ -80,7 +84,7 @@ interface StepLife {
 }
 
 /** A step without an end in the journal ended as the run did. */
-export type RunEnd = Omit<StepEnd, 'attempts'>;
+export type RunEnd = Omit<StepEnd, 'attempts' | 'error'>;
 
 export class StepFold {
   private readonly ends: Ends<StepEnd>;
@@ -107,7 +111,9 @@ export class StepFold {
     } else if (entry.type === 'step.ended') {
       const life = this.begin(entry.step, entry.data, entry.at);
       this.open.delete(entry.step);
-      life.end = { endedAt: entry.at, outcome: readStepEnd(entry.data).outcome, attempts: entry.data.attempts };
+      const { outcome, error } = readStepEnd(entry.data);
+      const why = error && { kind: error.kind, message: error.message };
+      life.end = { endedAt: entry.at, outcome, attempts: entry.data.attempts, ...(why && { error: why }) };
       if (this.begun - life.place > MOST_WAITING) this.late.set(life.place, life.end);
     }
   }
@@ -169,6 +175,7 @@ function toStepRow({ path, id, verb, startedAt, end, attempts }: StepLife, atEnd
     startedAt: formatIsoTime(startedAt),
     endedAt: formatIsoTime(ended.endedAt),
     attempts: ended.attempts,
+    ...(ended.error && { error: ended.error }),
   };
 }
 

@@ -233,11 +233,16 @@ function readLegs(checking: Checking, read: FieldReader) {
   const stopLoss = readLeg('stop_loss');
   const takeProfit = readLeg('take_profit');
   checkMarket(checking, read.find('market'), market);
-  const locateLeg = (leg: ProtectLeg | undefined, key: string): LegPlace | undefined => {
+  // In block style the place of a map is that of its first key.
+  const findPrice = (key: string, price: 'trigger' | 'price'): Node | undefined => {
     const at = read.find(key);
+    return at?.kind === 'map' ? (at.get(price) ?? at) : at;
+  };
+  const locateLeg = (leg: ProtectLeg | undefined, key: string): LegPlace | undefined => {
+    const at = findPrice(key, 'trigger');
     return leg === undefined || at === undefined ? undefined : { leg, at };
   };
-  const stopAt = read.find('stop_loss');
+  const stopAt = findPrice('stop_loss', 'price');
   // What escalates is closed at the market where its stop stays unfilled.
   const mayStay = read.find('escalate') === undefined;
   if (stopLoss !== undefined && stopAt !== undefined && mayStay) lintRoom(checking, { side, ...stopLoss, at: stopAt });

@@ -153,9 +153,16 @@ function lintArmed(
   return armed;
 }
 
+const USE_UNNAMED = {
+  'an earlier round':
+    'Use it in each round before: `cancel: {mine: MARKET}`, or keep it in a variable of type `list<order>` and `refresh` or `cancel` that list; or place it with `await: terminal`.',
+  unnamed:
+    'Give the order an `id` and `refresh` or `cancel` it before; or `cancel: {mine: MARKET}`; or place it with `await: terminal`.',
+} as const;
+
 /** Refuses reads of an order that may have changed since a step used it. */
 function lintStaleReads(checking: Checking, runbook: CheckedRunbook): void {
-  for (const { since, expr, field, span } of findStaleReads(runbook)) {
+  for (const { since, expr, field, span, among } of findStaleReads(runbook)) {
     const { line } = findPosition(checking.source.text, since.span.start);
     const what = `${field} in ${shorten(expr.text.trim())}`;
     if (since.verb === 'cancel')
@@ -168,7 +175,8 @@ function lintStaleReads(checking: Checking, runbook: CheckedRunbook): void {
       checking.report(
         span,
         'stale-after-place',
-        `${what} is read as it was when the order was placed in line ${line}, and no step has used the order since`,
+        `${what} is read as it was when the order was placed in line ${line}${among === 'an earlier round' ? ', in an earlier round' : ''}, and no step has used the order since`,
+        among && USE_UNNAMED[among],
       );
   }
 }

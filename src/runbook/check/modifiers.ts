@@ -3,7 +3,7 @@
  * hold steps, or change which names are visible, are read in blocks.ts.
  */
 import { Decimal } from '../../base/decimal.ts';
-import type { Span } from '../../base/diagnostic.ts';
+import type { Diagnostic, Span } from '../../base/diagnostic.ts';
 import {
   type AwaitTarget,
   type CheckedRunbook,
@@ -13,6 +13,7 @@ import {
   type RetryDeclaration,
   type StepName,
 } from '../checked.ts';
+import type { Code } from '../codes/codes.ts';
 import type { Node } from '../document/nodes.ts';
 import { FAULTY } from '../expression/compiler.ts';
 import { listPresentWhenFalse, listPresentWhenTrue, spellValue } from '../expression/expression.ts';
@@ -100,6 +101,9 @@ export function readAwait(checking: Checking, stepName: StepName, node: Node | u
 /** Compiles a condition; reports one that always has the same value. */
 export function checkCondition(checking: Checking, node: Node | undefined, what: string): Expr<boolean> {
   const expr = checking.compiler.compile<boolean>(node, BOOLEAN);
+  // What a condition with an error would have assured is in doubt behind it, in its own step too.
+  const isWrong = ({ code }: Diagnostic) => code !== ('optional-unhandled' satisfies Code);
+  if (node !== undefined && checking.listErrors(node.span).some(isWrong)) checking.doubt(node.span);
   if (node !== undefined && (expr as Expr) !== FAULTY && expr.constant && expr.reads.length === 0) {
     const value = checking.compiler.evaluateConstant(expr);
     checking.report(

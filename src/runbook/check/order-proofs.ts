@@ -10,11 +10,11 @@ import type { Node } from '../document/nodes.ts';
 import { listParsed } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
 import { listParts, MACROS } from '../expression/tree.ts';
-import type { Expr } from '../values.ts';
+import type { Expr, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import type { FieldReader } from './field-reader.ts';
 
-/** Checks that a price or size of an order is above zero, and that one which comes of a division is rounded. */
+/** Checks that a price or size of an order is above zero, and that one which comes of a division or a product is rounded. */
 export function checkFigure(
   checking: Checking,
   read: FieldReader,
@@ -26,12 +26,15 @@ export function checkFigure(
   if (expr === undefined) return;
   if (value !== undefined && !value.greaterThan(0))
     checking.report(read.locate(key), code, `${key} must be above zero, found ${value.toFixed()}`);
-  else if (value === undefined ? divides(checking.names, expr) : countDigits(value.toFixed()) > MOST_DIGITS) {
+  else {
+    const made =
+      value !== undefined ? countDigits(value.toFixed()) > MOST_DIGITS && '/' : findUnrounded(checking.names, expr);
+    if (made === false) return;
     const step = key === 'size' ? 'lot' : 'tick';
     checking.report(
       read.locate(key),
-      'quotient-not-rounded',
-      `${key} comes of a division and is not rounded: it is denied where it is no multiple of the ${step} of the market`,
+      made === '/' ? 'quotient-not-rounded' : 'product-not-rounded',
+      `${key} comes of ${made === '/' ? 'a division' : 'a product'} and is not rounded: it is denied where it is no multiple of the ${step} of the market`,
       `Write ${step}(${shorten(expr.text.trim())}).`,
     );
   }
@@ -39,39 +42,82 @@ export function checkFigure(
 
 const ROUNDING: ReadonlySet<string> = new Set(['tick', 'lot', 'floor_to', 'ceil_to', 'round_to']);
 
-/** Whether a value comes of a division, also through lets and defs, that nothing rounds. */
-function divides(names: Checking['names'], expr: Expr, seen: ReadonlySet<Expr> = new Set()): boolean {
+/** The operation, also in lets and defs, that makes a value which nothing rounds: a division, or a product without a whole number. */
+function findUnrounded(names: Checking['names'], expr: Expr, seen: ReadonlySet<Expr> = new Set()): '/' | '*' | false {
   // A name that is declared twice, which is reported, may be made of itself.
   if (seen.has(expr)) return false;
-  const isQuotient = (node: SyntaxNode, items: readonly string[]): boolean => {
-    const isAny = (parts: readonly SyntaxNode[]): boolean => parts.some((part) => isQuotient(part, items));
+  const findNamed = (name: string): Expr | undefined => names.defs.get(name) ?? names.lets.get(name);
+  const isWhole = (node: SyntaxNode, within: ReadonlySet<Expr>): boolean => {
+    switch (node.op) {
+      case 'value':
+        return /^\d+$/.test(node.input.slice(node.start, node.end));
+      case 'id': {
+        const named = findNamed(node.args);
+        if (named === undefined || within.has(named)) return isInteger(names.roots.get(node.args));
+        const parsed = listParsed(named);
+        return parsed.length > 0 && parsed.every(({ tree }) => isWhole(tree, new Set(within).add(named)));
+      }
+      case '.': {
+        const holder = node.args[0].op === 'id' ? names.roots.get(node.args[0].args) : undefined;
+        return holder?.kind === 'record' && isInteger(holder.fields[node.args[1]]);
+      }
+      case '?:':
+        return isWhole(node.args[1], within) && isWhole(node.args[2], within);
+      case 'call':
+        return node.args[0] === 'size';
+      case 'rcall':
+        return node.args[0] === 'size';
+      case '-_':
+      case '+':
+      case '-':
+      case '*':
+        return listParts(node).every((part) => isWhole(part, within));
+      default:
+        return false;
+    }
+  };
+  const find = (node: SyntaxNode, items: readonly string[]): '/' | '*' | false => {
+    const findIn = (parts: readonly SyntaxNode[]): '/' | '*' | false => {
+      const found = parts.map((part) => find(part, items));
+      return found.find((each) => each === '/') ?? found.find((each) => each !== false) ?? false;
+    };
     switch (node.op) {
       case '/':
-        return true;
+        return '/';
+      case '*':
+        return findIn(node.args) || (!node.args.some((part) => isWhole(part, new Set())) && '*');
       case 'id': {
-        const named = items.includes(node.args) ? undefined : (names.defs.get(node.args) ?? names.lets.get(node.args));
-        return named !== undefined && divides(names, named, new Set(seen).add(expr));
+        const named = items.includes(node.args) ? undefined : findNamed(node.args);
+        return named !== undefined && findUnrounded(names, named, new Set(seen).add(expr));
       }
       case 'call':
-        return !ROUNDING.has(node.args[0]) && isAny(node.args[1]);
+        return !ROUNDING.has(node.args[0]) && findIn(node.args[1]);
       case 'rcall': {
         const [name, on, args] = node.args;
-        if (!MACROS.has(name)) return isAny([on, ...args]);
+        if (!MACROS.has(name)) return findIn([on, ...args]);
         const [item, body] = args;
         // What the others ask of each item is not in their value.
         const isMapped = name === 'map' && item?.op === 'id' && body !== undefined;
-        return isAny([on]) || (isMapped && isQuotient(body, [...items, item.args]));
+        return findIn([on]) || (isMapped && find(body, [...items, item.args]));
       }
       case '?:':
-        return isAny([node.args[1], node.args[2]]);
+        return findIn([node.args[1], node.args[2]]);
       case '[]':
       case '[?]':
-        return isAny([node.args[0]]);
+        return findIn([node.args[0]]);
       default:
-        return isAny(listParts(node));
+        return findIn(listParts(node));
     }
   };
-  return listParsed(expr).some(({ tree }) => isQuotient(tree, []));
+  return (
+    listParsed(expr)
+      .map(({ tree }) => find(tree, []))
+      .find((each) => each !== false) ?? false
+  );
+}
+
+function isInteger(type: ValueType | undefined): boolean {
+  return type?.kind === 'decimal' && type.integer === true;
 }
 
 export function checkHalted(checking: Checking, nameSpan: Span, name: StepName): void {

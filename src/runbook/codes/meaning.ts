@@ -205,7 +205,7 @@ export const MEANING_CODES = {
   'stale-after-place': error({
     summary: 'a field of an order that may have changed since it was placed',
     cause:
-      'A `place` or `protect` that ends when the order is live or accepted yields the order as it was then. `filled`, `remaining`, `avg_price`, `status` and `terminal` may have changed, and after `await: accepted` also `open`. `open` of a live order may be read, but it does not decide on a `stop`, a `fail` or an order.',
+      'A `place` or `protect` that ends when the order is live or accepted yields the order as it was then. `filled`, `remaining`, `avg_price`, `status` and `terminal` may have changed, and after `await: accepted` also `open`. `open` of a live order may be read, but it does not decide on a `stop`, a `fail` or an order. `position(market)` and the other functions over fills have changed too, also by an order without an id and by one of an earlier round.',
     example: '- id: entry\n  place: …\n- if: entry.filled == 0\n  stop: …',
     fix: 'Use the order before it is read: `refresh`, `wait_for`, `amend` or `cancel`; or place it with `await: any_fill` or `terminal`.',
   }),
@@ -235,6 +235,13 @@ export const MEANING_CODES = {
       'A third of a size has sixty digits. What is not a multiple of the lot or tick of the market is denied, often when a position is there already.',
     example: 'place: {size: entry.filled / 3, …}',
     fix: 'Round it: `lot(entry.filled / 3)`, `tick(…)`, or `floor_to(…, step)` where the profile does not describe the market.',
+  }),
+  'product-not-rounded': warning({
+    summary: 'a price or size that comes of a product and is not rounded',
+    cause:
+      'A price times 1.001 is hardly ever a multiple of the tick, nor a size times a share one of the lot. What is none is denied (`PRICE_OFF_TICK`, `SIZE_OFF_LOT`). A product with a whole number is not reported.',
+    example: 'place: {price: feeds.ask * 1.001, …}',
+    fix: 'Round it: `tick(feeds.ask * 1.001)`, `lot(…)`, or `floor_to(…, step)` where the profile does not describe the market.',
   }),
   'exit-may-open': warning({
     summary: 'a resting order that closes beside a stop-loss, and can open',

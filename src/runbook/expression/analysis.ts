@@ -26,6 +26,9 @@ import { type Facts, type FieldRead, VisibleNames } from './visible-names.ts';
 const OPERATORS: ReadonlySet<string> = new Set(BINARY_OPERATORS);
 type NodeOf<O extends SyntaxNode['op']> = Extract<SyntaxNode, { op: O }>;
 
+/** What is written like a field and asks whether a value is there. */
+const OF_OPTIONAL: Readonly<Record<string, string>> = { hasValue: 'Write .hasValue().', orValue: 'Write .orValue(x).' };
+
 export class Analysis extends AnalysisFaults {
   /** The number of parts, which one evaluation counts against its budget. */
   weight = 0;
@@ -178,7 +181,7 @@ export class Analysis extends AnalysisFaults {
           ? `Write [key] or [?key].`
           : findFunction(name) !== undefined || MACROS.has(name)
             ? `Write .${name}(…).`
-            : undefined;
+            : OF_OPTIONAL[name];
       return this.reportFault('unknown-field', place, `${formatType(record)} has no field ${name}`, hint);
     }
     if (!Object.hasOwn(record.fields, name)) return this.reportUnknownField(record, name, place);

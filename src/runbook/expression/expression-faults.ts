@@ -76,6 +76,17 @@ function findHabit(text: string, at: number): ExpressionFault | undefined {
         hint: UNITS[unit]?.(count) ?? '',
       };
   }
+  for (const { 0: written, index } of text.matchAll(
+    /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/g,
+  )) {
+    const span = { start: index, end: index + written.length };
+    if (at >= span.start && at <= span.end)
+      return {
+        span,
+        message: `the time ${written} is not allowed in an expression`,
+        hint: 'Give it as an input of type time, with it as default, and read inputs.NAME here.',
+      };
+  }
   for (const word of [findWordAt(text, at), findWordBefore(text, at)]) {
     const operator = word && Object.hasOwn(WORDS, word.text) ? WORDS[word.text] : undefined;
     if (word !== undefined && operator !== undefined)

@@ -6,7 +6,7 @@ import type { Span } from '../../base/diagnostic.ts';
 import type { CatchClause, CheckedRunbook, CheckedStep, StepOf } from '../checked.ts';
 import { findOrigin, findPlain, findTree, listFieldsRead, listParsed, spellValue } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
-import { findPath, listTerms } from '../expression/tree.ts';
+import { findPath, isZero, listTerms } from '../expression/tree.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listAllSteps, listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
@@ -24,6 +24,8 @@ export interface StaleRead {
   readonly span: Span;
   /** The step that made the order stale: it placed it, or its cancel was not awaited. */
   readonly since: CheckedStep;
+  /** Of a position: the order that has changed it may have no name here. */
+  readonly among: 'an earlier round' | 'unnamed' | undefined;
 }
 
 /** Fields that change while an order works. */
@@ -104,13 +106,15 @@ class StaleDomain implements Domain<StaleState> {
         if (!CHANGING.has(field) || by.start < within.start || by.end > within.end) continue;
         const untouched = state.stale.get(this.resolve(state, order));
         if (untouched === undefined || (field === 'open' && untouched.isOpen && !decides)) continue;
-        this.note({ step, expr, field, span: locate(by), since: untouched.since }, origin);
+        this.note({ step, expr, field, span: locate(by), since: untouched.since, among: undefined }, origin);
       }
       for (const { name: field, market, by } of listFillReads(plain, tree)) {
         if (by.start < within.start || by.end > within.end) continue;
-        const untouched = [...state.stale.values()].find((each) => each.market === market);
-        if (untouched === undefined) continue;
-        this.note({ step, expr, field, span: locate(by), since: untouched.since }, `${field}(${market})`);
+        const [key, untouched] = [...state.stale].find(([, each]) => each.market === market) ?? [];
+        if (key === undefined || untouched === undefined) continue;
+        const { since } = untouched;
+        const among = key.startsWith(EARLIER) ? 'an earlier round' : since.id === undefined ? 'unnamed' : undefined;
+        this.note({ step, expr, field, span: locate(by), since, among }, `${field}(${market})`);
       }
     }
   }
@@ -212,8 +216,12 @@ class StaleDomain implements Domain<StaleState> {
       if (origin === undefined || loop.id === undefined) continue;
       const from = this.resolve(state, origin);
       const to = `${loop.id}[].${name}`;
-      for (const [key, untouched] of state.stale)
-        if (isWithin(key, from)) stale.set(`${to}${key.slice(from.length)}`, untouched);
+      for (const [key, untouched] of state.stale) {
+        if (!isWithin(key, from)) continue;
+        stale.set(`${to}${key.slice(from.length)}`, untouched);
+        // Behind its round the order has the name of the list alone.
+        stale.delete(key);
+      }
       for (const [key, market] of state.placed)
         if (isWithin(key, from)) placed.set(`${to}${key.slice(from.length)}`, market);
     }
@@ -261,10 +269,12 @@ class StaleDomain implements Domain<StaleState> {
   }
 
   private place(step: StepOf<'place' | 'protect'>, state: StaleState): StaleState {
-    if (step.id === undefined) return state;
+    // No expression names an order without an id, but what it fills changes the position of the run.
+    const name = step.id ?? (step.verb === 'place' ? step.path : undefined);
+    if (name === undefined) return state;
     const awaited = findAwaited(step);
     const market = spellValue(step.args.market);
-    const keys = step.verb === 'place' ? [step.id] : listLegs(step).map((leg) => `${step.id}.${leg}`);
+    const keys = step.verb === 'place' ? [name] : listLegs(step).map((leg) => `${name}.${leg}`);
     const stale = new Map(state.stale);
     const placed = new Map(state.placed);
     for (const key of keys) {
@@ -329,6 +339,11 @@ class StaleDomain implements Domain<StaleState> {
 
   private narrowBy(state: StaleState, part: SyntaxNode, truth: boolean): StaleState | undefined {
     if (part.op === '!_') return this.narrowBy(state, part.args, !truth);
+    const empty = findEmpty(part, truth);
+    if (empty !== undefined) {
+      const held = state.held.get(empty);
+      return { ...state, stale: new Map([...state.stale].filter(([key]) => held?.has(key) !== true)) };
+    }
     const says = part.op === '.' || part.op === '.?' ? part.args[1] : part.op === 'rcall' ? part.args[0] : '';
     const order = part.op === 'rcall' ? findPath(part.args[1]) : findPath(part)?.replace(/\.\w+$/, '');
     if (order === undefined || (says !== 'open' && says !== 'terminal' && says !== 'hasValue')) return state;
@@ -343,19 +358,26 @@ class StaleDomain implements Domain<StaleState> {
     return { ...state, stale };
   }
 
-  /** Each round has orders of its own. */
+  /**
+   * Each round has orders of its own. An entry of the one before is named no more, and what it fills still changes the position; a stop
+   * that fills ends it, and what closes what is left then finds that.
+   */
   private forgetRound(loop: Loop, state: StaleState): StaleState {
-    const ids = listInnerBlocks(loop)
-      .flatMap((block) => [...walkSteps(block)])
-      .flatMap(({ id }) => id ?? []);
-    const isOld = (key: string) => ids.some((id) => isWithin(key, id));
-    return {
-      ...state,
-      stale: new Map([...state.stale].filter(([key]) => !isOld(key))),
-      placed: new Map([...state.placed].filter(([key]) => !isOld(key))),
+    const inner = listInnerBlocks(loop).flatMap((block) => [...walkSteps(block)]);
+    const move = (key: string): readonly string[] => {
+      const by = inner.find(({ id, path }) => isWithin(key, id ?? path));
+      if (by === undefined) return [key];
+      return by.verb === 'place' ? [`${EARLIER}${key}`] : [];
     };
+    const moveAll = <V>(map: ReadonlyMap<string, V>) =>
+      new Map([...map].flatMap(([key, value]) => move(key).map((to) => [to, value] as const)));
+    const held = new Map([...state.held].map(([name, keys]) => [name, new Set([...keys].flatMap(move))] as const));
+    return { ...state, stale: moveAll(state.stale), placed: moveAll(state.placed), held };
   }
 }
+
+/** Before the name of an order that an earlier round placed. */
+const EARLIER = 'earlier ';
 
 function isWithin(key: string, order: string): boolean {
   return key === order || key.startsWith(`${order}.`) || key.startsWith(`${order}[`);
@@ -366,6 +388,14 @@ function listLegs({ args }: StepOf<'protect'>): readonly string[] {
     ...(args.stopLoss === undefined ? [] : ['stop_loss']),
     ...(args.takeProfit === undefined ? [] : ['take_profit']),
   ];
+}
+
+/** The list that has no item where the comparison of its size is as `truth` says. */
+function findEmpty(part: SyntaxNode, truth: boolean): string | undefined {
+  if (part.op !== '==' && part.op !== '!=' && part.op !== '>') return undefined;
+  const [left, right] = part.args;
+  const list = left.op === 'rcall' && left.args[0] === 'size' ? findPath(left.args[1]) : undefined;
+  return isZero(right) && truth === (part.op === '==') ? list : undefined;
 }
 
 /** Where the items of a loop come from, if that is one place. */

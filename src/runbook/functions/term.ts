@@ -79,6 +79,9 @@ const CODE: Readonly<Record<Misfit, SyntaxCode>> = {
   optional: 'optional-unhandled',
 };
 
+const ASK = 'Write .hasValue() behind it to ask whether it is there.';
+const COMPARE = 'Write a comparison, such as x > 0.';
+
 function toTypeMismatch(why: Misfit, term: Term, wanted: ValueType): TypeMismatch {
   if (why === 'member' && term.type.kind === 'text' && wanted.kind === 'text')
     return describeNonMember(term.type.of ?? [], wanted.of ?? []);
@@ -88,7 +91,7 @@ function toTypeMismatch(why: Misfit, term: Term, wanted: ValueType): TypeMismatc
   return {
     refused: CODE[why],
     message,
-    ...(wanted.kind === 'boolean' ? { hint: 'Write a comparison, such as x > 0.' } : {}),
+    ...(wanted.kind === 'boolean' ? { hint: term.type.kind === 'optional' ? ASK : COMPARE } : {}),
     ...(scale ? { hint: explainPlainNumber(wanted.unit) } : {}),
     ...tellLeg(term, wanted),
   };
