@@ -135,10 +135,18 @@ export function assignName(state: PathState, isMeant: (market: string) => boolea
   };
 }
 
-/** After a step about a market: it may be that of an exposed order whose market had its name before that got a value. */
-export function doubtElsewhere(state: PathState): PathState {
-  const isFormer = listExposed(state).some(({ market }) => market.includes(FORMER));
-  return isFormer ? { ...state, doubt: true } : state;
+/** Markets of which two are certainly not the same where their spelling differs: written out, or of an input. */
+const APART = /^(?:"[^"]*"|inputs\.\w+)$/;
+
+/** Whether two markets may be the same: `entry.market_id`, or the item of another loop, is written in another way. */
+export function maybeSame(one: string, other: string): boolean {
+  return one === other || !(APART.test(one) && APART.test(other));
+}
+
+/** After a step about a market: it may be that of an exposed order which names it in another way, or before a name got a value. */
+export function doubtElsewhere(state: PathState, market: string): PathState {
+  const isMeant = listExposed(state).some((fact) => fact.market !== market && maybeSame(fact.market, market));
+  return isMeant ? { ...state, doubt: true } : state;
 }
 
 export const endOrder = (fact: OrderFact): OrderFact => ({ ...fact, working: false });

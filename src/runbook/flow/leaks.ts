@@ -23,6 +23,7 @@ import {
   isSameSide,
   listExposed,
   makeFact,
+  maybeSame,
   NOT_PLACED,
   type OrderFact,
   type PathState,
@@ -248,7 +249,8 @@ class LeavesDomain implements Domain<PathState> {
         : { ...state, doubt: true };
     const share = evaluateConstant(args.stopLoss.fraction);
     if (share === undefined) return { ...state, doubt: true };
-    return this.staysArmed ? state : cover(doubtElsewhere(state), spellValue(args.market), share);
+    const market = spellValue(args.market);
+    return this.staysArmed ? state : cover(doubtElsewhere(state, market), market, share);
   }
 
   /** It succeeds when the position is gone, and cancels its own orders: what has filled is closed, what still works may fill again. */
@@ -279,7 +281,7 @@ class LeavesDomain implements Domain<PathState> {
     const closed = changeOrders(state, (fact) => isHere(fact) && !isBeside(fact), change);
     const doubt = state.doubt || listExposed(state).some(isBeside);
     const left = changeOrders(closed, isBeside, (fact) => (fact.fill === 'some' ? { ...fact, fill: 'may' } : fact));
-    return doubtElsewhere(uncover({ ...left, doubt }, market));
+    return doubtElsewhere(uncover({ ...left, doubt }, market), market);
   }
 
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
@@ -287,7 +289,11 @@ class LeavesDomain implements Domain<PathState> {
     if (args.kind === 'mine') {
       const market = spellValue(args.market);
       const ended = changeOrders(state, (fact) => fact.market === market, endOrder);
-      return doubtElsewhere(uncover(ended, market));
+      const meant = [...state.covered.keys()].filter((each) => maybeSame(each, market));
+      return doubtElsewhere(
+        meant.reduce((each, covered) => uncover(each, covered), ended),
+        market,
+      );
     }
     const key = this.names.findPlace(findPlain(args.order));
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);
