@@ -80,6 +80,14 @@ describe('an evaluation that would hold the process ends as an error of the step
   });
 });
 
+describe('a check takes time by what is written', () => {
+  it('of names that each use the one before twice', () => {
+    const defs = Array.from({ length: 40 }, (_, at) => `  d${at + 1}: d${at} + d${at}\n`).join('');
+    const text = `runbook: r\ndsl: 1\ninputs: {q: {type: number, default: 1}}\ndef:\n  d0: inputs.q\n${defs}steps:\n  - assert: d40 > 0\n`;
+    expect(checkRunbook({ file: 'r.yaml', text }, () => undefined).diagnostics).toEqual([]);
+  });
+});
+
 describe('a value is bounded', () => {
   it('a text by 64 KiB, built by + or by ${…}', () => {
     expect(evaluate('long')).toHaveLength(LONGEST_TEXT);

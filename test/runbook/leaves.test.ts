@@ -369,7 +369,9 @@ ${GUARD}`;
     const stop = 'protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}';
     expect(leaks(ENTRY + each(`{${stop}}`), { head })).toEqual(UNPROVEN);
     const half = stop.replace('fraction: 1', 'fraction: 0.5');
-    expect(leaks(`${ENTRY}  - ${half}\n  - ${half}\n`)).toEqual([]);
+    // The second may close half of what the first has left.
+    expect(leaks(`${ENTRY}  - ${half}\n  - ${half}\n`)).toEqual(UNPROVEN);
+    expect(leaks(`${ENTRY}  - ${half}\n  - ${stop}\n`)).toEqual([]);
     expect(leaks(`${ENTRY}  - for_each: {each: k, in: range(3), do: [{${half.replace('0.5', '0.34')}}]}\n`)).toEqual(
       UNPROVEN,
     );
@@ -422,6 +424,34 @@ ${after}`;
     expect(leaks(`${entry}  - cancel: entry\n${asked}${set('m', "'ETH-USD'")}${gone}`, { head: vars })).toEqual(
       UNPROVEN,
     );
+  });
+
+  it('may be of the market that a step names in another way', () => {
+    const head = `inputs: {market: {type: market}, other: {type: market}, markets: {type: list<market>}}
+let: {same: inputs.market}
+vars: {legs: {type: list<order>, init: []}}
+`;
+    const none = { head: `${head}leaves: {position: none}\n` };
+    const entry = (market: string) => ENTRY.replace('BTC-USD', `"\${${market}}"`);
+    const each = (name: string, list: string, steps: string) =>
+      `  - for_each:\n      each: ${name}\n      in: ${list}\n      do:\n${steps.replaceAll(/^(?=.)/gm, '      ')}`;
+    const close = (market: string) => `  - close: "\${${market}}"\n`;
+    const keep = '  - set:\n      legs: legs + [entry]\n';
+    for (const [steps, expected] of [
+      [entry('inputs.market') + close('entry.market_id'), UNPROVEN],
+      [entry('inputs.market') + close('same'), UNPROVEN],
+      [each('m', 'inputs.markets', entry('m')) + each('n', 'inputs.markets', close('n')), UNPROVEN],
+      [each('m', 'inputs.markets', entry('m') + keep) + each('o', 'legs', close('o.market_id')), UNPROVEN],
+      [entry('inputs.market') + close('inputs.other'), VIOLATED],
+    ] as const)
+      expect(leaks(steps, none), steps).toEqual(expected);
+    const guard = GUARD.replace('BTC-USD', '"${inputs.market}"');
+    expect(leaks(entry('inputs.market') + GUARD.replace('BTC-USD', '"${entry.market_id}"'), { head })).toEqual(
+      UNPROVEN,
+    );
+    // It may cancel the stop.
+    const cancel = '  - cancel: {mine: "${entry.market_id}"}\n';
+    expect(leaks(entry('inputs.market') + guard + cancel, { head })).toEqual(UNPROVEN);
   });
 
   it('follow the names of a def', () => {

@@ -174,6 +174,18 @@ describe('what is covered', () => {
     expect(left(entry, stop(), stop())).toEqual([['long', '0.25', '0.25']]);
     expect(left(entry, stop({ size: '0.4' }))).toEqual([['long', '0.25', '0.1']]);
     expect(left(entry, stop({ authorised: '0.1' }))).toEqual([['long', '0.25', '0.1']]);
+    // A fraction may be one of what the others have left when it triggers.
+    const half = stop({ size: '0.5' });
+    expect(left(entry, half, half)).toEqual([['long', '0.25', '0.1875']]);
+    expect(left(entry, half, stop())).toEqual([['long', '0.25', '0.25']]);
+    for (const both of [
+      [half, stop({ type: 'stop_market', size: '0.15' })],
+      [stop({ type: 'stop_market', size: '0.15' }), half],
+    ])
+      expect(left(entry, ...both)).toEqual([['long', '0.25', '0.2']]);
+    // Shown with its size, it is of what was held when it was placed.
+    const fixed = stop({ size: '0.5', authorised: '0.125' });
+    expect(left(entry, fixed, fixed)).toEqual([['long', '0.25', '0.25']]);
     expect(left(entry, stop({ type: 'stop_market', size: '0.1' }))).toEqual([['long', '0.25', '0.1']]);
     expect(left(entry, stop({ type: 'take_profit' }))).toEqual([['long', '0.25', '0']]);
     expect(left(entry, order({ type: 'stop_market', state: 'open' }))).toEqual([['long', '0.25', '0']]);

@@ -4,6 +4,7 @@
  */
 import { type Decimal, decimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
+import { SLIP } from '../../runbook/steps/exit.ts';
 import type { Value } from '../../runbook/values.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isStop } from '../../venue/position/residual.ts';
@@ -12,7 +13,7 @@ import { StepFailure } from '../interruption.ts';
 import type { OrderHandle } from '../orders/handles.ts';
 import { StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
-import { EXIT_READING, endOrders, ensurePrice, hasEnded, MarketExit, SLIP } from './exit.ts';
+import { EXIT_READING, endOrders, ensurePrice, hasEnded, MarketExit } from './exit.ts';
 
 type Execution = StepExecution<StepOf<'close'>>;
 

@@ -29,9 +29,6 @@ import { readClosedByOthers } from './others.ts';
 
 type ClosingExecution = StepExecution<StepOf<'manage' | 'close'>>;
 
-/** How far a market order may go where its author says nothing. */
-export const SLIP = new Decimal('0.01');
-
 /**
  * Failures of an order of the exit after which the next is sent: the venue has refused it, no byte of it left, or it is proven absent,
  * also where its process died before it was sent. One that was refused in unknown words is awaited first: it may have filled.

@@ -7,7 +7,7 @@ import { type Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { StepOf } from '../../runbook/checked.ts';
 import { listFeeds } from '../../runbook/feed-reads.ts';
 import type { ManageEnd } from '../../runbook/functions/records.ts';
-import { MOST_EXITS } from '../../runbook/steps/exit.ts';
+import { MOST_EXITS, SLIP } from '../../runbook/steps/exit.ts';
 import { HOLD_EVERY_MS, MOVE_EVERY_MS, mayExit } from '../../runbook/steps/manage.ts';
 import type { Expr, Value } from '../../runbook/values.ts';
 import { computeAveragePrice, sumFills } from '../../venue/order/fills.ts';
@@ -23,7 +23,7 @@ import { sleepUntil } from '../waiting.ts';
 import { type Barriers, chooseBest, decideHold, hasReachedTrigger, type StopTerms } from './barriers.ts';
 import { listCovering } from './close.ts';
 import { mayRetry, type StepExecution } from './execution.ts';
-import { EXIT_READING, endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait, SLIP } from './exit.ts';
+import { EXIT_READING, endOrders, ensurePrice, hasEnded, MarketExit, placeAndAwait } from './exit.ts';
 import { cancelSideBySide, makeOrderContext } from './order-steps.ts';
 import { listPlacements } from './run-values.ts';
 

@@ -27,7 +27,7 @@ import {
   isOrderOrId,
   reportMismatch,
 } from './field-reader.ts';
-import { checkBand, checkFigure, checkHalted, checkMarket, checkSide, checkSize } from './order-proofs.ts';
+import { checkBand, checkFigure, checkHalted, checkMarket, checkSide, checkSize, checkSlip } from './order-proofs.ts';
 import { type LegPlace, lintFeedSide, lintRoom, lintStops } from './stops.ts';
 
 /** What the check of a step's arguments needs to know about the step around them. */
@@ -298,7 +298,14 @@ function manage(checking: Checking, node: Node, { nameSpan, timesOut }: Circumst
       'manage-without-price',
       'trail and break_even of manage follow the price of the market, and nothing says which feed that is',
     );
-  if (timeLimit !== undefined || escalate !== undefined) checkExitPrice(checking, nameSpan, 'manage', feed);
+  const escalated = escalate && {
+    after: escalate.compile<Duration>('after'),
+    slip: ratio(escalate, 'slip', 'at least 0'),
+  };
+  if (timeLimit !== undefined || escalate !== undefined) {
+    checkExitPrice(checking, nameSpan, 'manage', feed);
+    checkSlip(checking, nameSpan, 'manage', market, escalated?.slip);
+  }
   return {
     args: {
       market,
@@ -313,10 +320,7 @@ function manage(checking: Checking, node: Node, { nameSpan, timesOut }: Circumst
           offset: ratio(breakEven, 'offset', 'at least 0'),
         },
         timeLimit,
-        escalate: escalate && {
-          after: escalate.compile<Duration>('after'),
-          slip: ratio(escalate, 'slip', 'at least 0'),
-        },
+        escalate: escalated,
       }),
     },
     yields: getYieldedType('manage'),
@@ -330,6 +334,7 @@ function close(checking: Checking, node: Node, { nameSpan }: Circumstances): Bui
     checkMarket(checking, node, market);
     const feed = compileOnlyPrice(checking, node, market);
     checkExitPrice(checking, nameSpan, 'close', feed);
+    checkSlip(checking, nameSpan, 'close', market, undefined);
     return { args: { market, ...omitUndefined({ feed }) }, yields: undefined };
   }
   const read = new FieldReader(checking, node, chooseMapShape('close', node));
@@ -340,6 +345,7 @@ function close(checking: Checking, node: Node, { nameSpan }: Circumstances): Bui
   checkExitPrice(checking, nameSpan, 'close', feed);
   const slip = read.compileOptional<Decimal>('slip');
   if (slip !== undefined) checkRatio(checking, read, 'slip', slip, 'at least 0');
+  checkSlip(checking, nameSpan, 'close', market, slip);
   return { args: { market, ...omitUndefined({ feed, slip }) }, yields: undefined };
 }
 

@@ -44,7 +44,7 @@ const INSTEAD: Readonly<Record<Loop, (id: string) => string>> = {
 interface ConstantLimits extends LimitAmounts<Decimal> {
   readonly markets?: readonly string[];
   readonly sides?: readonly string[];
-  readonly bands?: readonly { readonly market?: string; readonly around: Decimal; readonly within: Decimal }[];
+  readonly bands?: readonly { readonly market?: string; readonly around?: Decimal; readonly within: Decimal }[];
   readonly mode: NonNullable<LimitsDeclaration['mode']>;
 }
 

@@ -291,7 +291,7 @@ function evaluateConstantLimits(checking: Checking, limits: LimitsDeclaration): 
   const bands = limits.priceBands?.flatMap(({ market, ...band }) => {
     const around = compiler.evaluateConstant(band.around);
     const within = compiler.evaluateConstant(band.within);
-    return around && within ? [{ ...omitUndefined({ market }), around, within }] : [];
+    return within === undefined ? [] : [{ ...omitUndefined({ market, around }), within }];
   });
   return omitUndefined({
     bands,

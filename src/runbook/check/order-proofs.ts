@@ -10,6 +10,7 @@ import type { Node } from '../document/nodes.ts';
 import { listParsed } from '../expression/expression.ts';
 import type { SyntaxNode } from '../expression/syntax.ts';
 import { listParts, MACROS } from '../expression/tree.ts';
+import { SLIP } from '../steps/exit.ts';
 import type { Expr, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import type { FieldReader } from './field-reader.ts';
@@ -174,19 +175,44 @@ export function checkSize(
     );
 }
 
+/** The band of a market, as far as it is the same in every run. */
+function findBand(checking: Checking, market: Expr<string> | undefined) {
+  const id = checking.compiler.evaluateConstant(market);
+  return checking.limits.bands?.find((each) => each.market === undefined || each.market === id);
+}
+
 export function checkBand(checking: Checking, read: FieldReader, price: Expr<Decimal> | undefined): void {
-  const market = checking.compiler.evaluateConstant(read.market);
-  const band = checking.limits.bands?.find((each) => each.market === undefined || each.market === market);
+  const { around, within } = findBand(checking, read.market) ?? {};
   const value = checking.compiler.evaluateConstant(price);
   if (
-    band === undefined ||
+    around === undefined ||
+    within === undefined ||
     value === undefined ||
-    !value.minus(band.around).abs().greaterThan(band.around.times(band.within))
+    !value.minus(around).abs().greaterThan(around.times(within))
   )
     return;
   checking.report(
     read.locate('price'),
     'price-outside-band',
-    `price ${value.toFixed()} is further than ${band.within.toFixed()} from ${band.around.toFixed()}, limits.price_band`,
+    `price ${value.toFixed()} is further than ${within.toFixed()} from ${around.toFixed()}, limits.price_band`,
+  );
+}
+
+/** Compares how far a market exit may go with the band, whose reference is near the same price. */
+export function checkSlip(
+  checking: Checking,
+  at: Span,
+  step: StepName,
+  market: Expr<string>,
+  slip: Expr<Decimal> | undefined,
+): void {
+  const band = findBand(checking, market);
+  const most = slip === undefined ? SLIP : checking.compiler.evaluateConstant(slip);
+  if (band === undefined || most === undefined || !most.greaterThan(band.within)) return;
+  const percent = (ratio: Decimal) => `${ratio.times(100).toFixed()}%`;
+  checking.report(
+    at,
+    'slip-outside-band',
+    `the market exit of ${step} may go ${percent(most)} from the price, and limits.price_band allows ${percent(band.within)}: it is denied, and the position stays`,
   );
 }

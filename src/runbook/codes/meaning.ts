@@ -196,6 +196,12 @@ export const MEANING_CODES = {
     example: 'place: {type: market, market: BTC-USD, side: long, size: 1}',
     fix: 'Give the worst acceptable price.',
   }),
+  'slip-outside-band': warning({
+    summary: 'a market exit that may go further than limits.price_band',
+    cause: 'Each of its orders has the worst acceptable price, which the band denies: the position stays open.',
+    example: 'limits: {price_band: {around: feeds.mid, within: 1%}}\nsteps: [{close: {market: BTC-USD, slip: 5%}}]',
+    fix: 'Widen the band, or lower `slip`, which is 1% where nothing is written.',
+  }),
   'market-order-may-rest': warning({
     summary: 'a market order that may rest in the book',
     cause: 'With this time in force the part that does not fill at once stays in the book.',

@@ -43,7 +43,7 @@ export interface Compiled<T extends Value = Value> {
 const FACTS = new WeakMap<Expr, KnownFacts>();
 const NO_FACTS: KnownFacts = { whenTrue: [], whenFalse: [], bare: false, parts: [] };
 
-interface KnownFacts extends Omit<Facts, 'fields'> {
+interface KnownFacts extends Omit<Facts, 'origins'> {
   /** What it is put together of, if it is not one expression. */
   readonly parts: readonly Expr[];
   readonly parsed?: Parsed;
@@ -383,7 +383,7 @@ function findDefined(env: TypeEnv, name: string): SyntaxNode | undefined {
 function findFacts(env: TypeEnv, name: string): Facts | undefined {
   const expr = env.defs?.get(name);
   const facts = expr && FACTS.get(expr);
-  return facts && { ...facts, fields: listParsed(expr).flatMap(({ fields }) => fields) };
+  return facts && { ...facts, origins: [...new Set(listFieldsRead(expr))] };
 }
 
 /** The result of checking an expression's text. */

@@ -124,7 +124,8 @@ export function looksLikeDuration(text: string): boolean {
   return DURATION_LITERAL.test(text) || ISO_DURATION.test(text);
 }
 
-const TIME_LITERAL = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)$/;
+/** No zone is further from UTC than fourteen hours: `+30:00` is a typing mistake, and would be another day. */
+const TIME_LITERAL = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,6}))?(Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))$/;
 
 /** ISO 8601 with an offset; up to six digits of a second. Without an offset it is refused: there is no default zone. */
 export function readTime(text: string): Reading<Time> {

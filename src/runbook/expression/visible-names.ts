@@ -15,7 +15,8 @@ export interface Facts {
   readonly whenTrue: readonly string[];
   readonly whenFalse: readonly string[];
   readonly bare: boolean;
-  readonly fields: readonly FieldRead[];
+  /** Where the fields are found that it reads, each once: a `def` may use another many times. */
+  readonly origins: readonly string[];
   readonly origin?: string;
 }
 
@@ -69,7 +70,7 @@ export class VisibleNames {
     this.reads.add(name);
     for (const read of defined?.reads ?? []) this.reads.add(read);
     const facts = this.factsOf(name);
-    for (const { origin } of facts?.fields ?? []) this.fields.push({ origin, by });
+    for (const origin of facts?.origins ?? []) this.fields.push({ origin, by });
     return this.narrow({
       type,
       run: this.requireValue(type, name, (frame) => readRoot(frame, name)),

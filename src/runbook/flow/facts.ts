@@ -2,7 +2,7 @@
  * The facts of the check of `leaves` on one path: the orders that can open a position, and the stops that cover it. Rather too little
  * is concluded than too much: what cannot be known leaves a doubt.
  */
-import { Decimal } from '../../base/decimal.ts';
+import type { Decimal } from '../../base/decimal.ts';
 import type { StepOf } from '../checked.ts';
 import { spellValue } from '../expression/expression.ts';
 import { type Expr, NOWHERE, type Value } from '../values.ts';
@@ -30,8 +30,8 @@ export type Decisions = ReadonlyMap<string, { readonly truth: boolean; readonly 
 export interface PathState {
   /** By the path of the step that places it; an earlier round of a loop has a key of its own. */
   readonly orders: ReadonlyMap<string, OrderFact>;
-  /** By the market as `spellValue` spells it: the share of the position that working stop-losses cover. */
-  readonly covered: ReadonlyMap<string, Decimal>;
+  /** By the market as `spellValue` spells it: the shares of the position that working stop-losses close. */
+  readonly covered: ReadonlyMap<string, readonly Decimal[]>;
   /** Something on the path can have closed, covered or opened more than is known. */
   readonly doubt: boolean;
   readonly decided: Decisions;
@@ -131,14 +131,22 @@ export function assignName(state: PathState, isMeant: (market: string) => boolea
       ({ market }) => name(market) !== market,
       (fact) => ({ ...fact, market: name(fact.market), counted: new Set(listKept(fact)) }),
     ),
-    covered: new Map([...state.covered].map(([market, share]) => [name(market), share])),
+    covered: new Map([...state.covered].map(([market, shares]) => [name(market), shares])),
   };
 }
 
-/** After a step about a market: it may be that of an exposed order whose market had its name before that got a value. */
-export function doubtElsewhere(state: PathState): PathState {
-  const isFormer = listExposed(state).some(({ market }) => market.includes(FORMER));
-  return isFormer ? { ...state, doubt: true } : state;
+/** Markets of which two are certainly not the same where their spelling differs: written out, or of an input. */
+const APART = /^(?:"[^"]*"|inputs\.\w+)$/;
+
+/** Whether two markets may be the same: `entry.market_id`, or the item of another loop, is written in another way. */
+export function maybeSame(one: string, other: string): boolean {
+  return one === other || !(APART.test(one) && APART.test(other));
+}
+
+/** After a step about a market: it may be that of an exposed order which names it in another way, or before a name got a value. */
+export function doubtElsewhere(state: PathState, market: string): PathState {
+  const isMeant = listExposed(state).some((fact) => fact.market !== market && maybeSame(fact.market, market));
+  return isMeant ? { ...state, doubt: true } : state;
 }
 
 export const endOrder = (fact: OrderFact): OrderFact => ({ ...fact, working: false });
@@ -166,20 +174,33 @@ export function assumeZero(state: PathState, measure: string, whole: boolean): P
 
 /** Adds the share that a stop-loss covers. */
 export function cover(state: PathState, market: string, share: Decimal): PathState {
-  const before = state.covered.get(market) ?? new Decimal(0);
-  return { ...state, covered: new Map(state.covered).set(market, before.plus(share)) };
+  return withShares(state, market, [...(state.covered.get(market) ?? []), share]);
 }
 
-/** Takes away what covers a market, or a share of it, or all. */
+/** Takes away what covers a market, or one stop of a share, or all. */
 export function uncover(state: PathState, market?: string, share?: Decimal): PathState {
   if (market === undefined) return { ...state, covered: new Map() };
-  const covered = new Map(state.covered);
-  const left = share && covered.get(market)?.minus(share);
-  if (left?.gt(0)) covered.set(market, left);
-  else covered.delete(market);
+  const shares = state.covered.get(market) ?? [];
+  const at = share === undefined ? -1 : shares.findIndex((each) => each.eq(share));
+  return withShares(state, market, at === -1 ? [] : shares.toSpliced(at, 1));
+}
+
+function withShares(state: PathState, market: string, shares: readonly Decimal[]): PathState {
+  const covered = new Map(state.covered).set(market, shares);
+  if (shares.length === 0) covered.delete(market);
   return { ...state, covered };
 }
 
 export function isCovered({ covered }: PathState, fact: OrderFact): boolean {
-  return covered.get(fact.market)?.gte(1) === true;
+  return covered.get(fact.market)?.some((share) => share.gte(1)) === true;
+}
+
+/** Whether parts add up to the whole. A part may be one of what the other stops have left: the venue's document does not say. */
+export function mayCover({ covered }: PathState, fact: OrderFact): boolean {
+  return (
+    covered
+      .get(fact.market)
+      ?.reduce((sum, share) => sum.plus(share))
+      .gte(1) === true
+  );
 }

@@ -23,6 +23,8 @@ import {
   isSameSide,
   listExposed,
   makeFact,
+  maybeSame,
+  mayCover,
   NOT_PLACED,
   type OrderFact,
   type PathState,
@@ -56,9 +58,10 @@ export function findLeaks(runbook: CheckedRunbook): {
   const found = new Map<CheckedStep, Leak>();
   for (const [step, path] of domain.looser) found.set(step, { step, certain: false, path });
   for (const end of ends.flatMap((each) => walkFinally(domain, runbook, each)))
-    for (const { step } of domain.listBeyond(end)) {
+    for (const fact of domain.listBeyond(end)) {
+      const { step } = fact;
       const known = found.get(step);
-      const certain = !end.doubt;
+      const certain = !end.doubt && !(runbook.leaves.position === 'protected' && mayCover(end, fact));
       const isWorse = known === undefined || (certain && !known.certain);
       const isShorter = known?.certain === certain && end.trace.length < known.path.length;
       if (isWorse || isShorter) found.set(step, { step, certain, path: end.trace });
@@ -169,7 +172,7 @@ class LeavesDomain implements Domain<PathState> {
 
   /** More rounds than are walked may cover the rest. */
   endRound(_loop: Loop, state: PathState): PathState {
-    const isPartly = [...state.covered.values()].some((share) => share.gt(0) && share.lt(1));
+    const isPartly = [...state.covered.values()].some((shares) => shares.every((share) => share.lt(1)));
     return isPartly ? { ...state, doubt: true } : state;
   }
 
@@ -199,7 +202,7 @@ class LeavesDomain implements Domain<PathState> {
         working,
         ...counted,
       ]);
-      const covered = [...state.covered].map(([market, share]) => [market, share.toFixed()]);
+      const covered = [...state.covered].map(([market, shares]) => [market, ...shares.map((share) => share.toFixed())]);
       const id = JSON.stringify([orders, covered, state.doubt, [...state.decided]]);
       const known = kept.get(id);
       if (known === undefined || state.trace.length < known.trace.length) kept.set(id, state);
@@ -223,8 +226,7 @@ class LeavesDomain implements Domain<PathState> {
     const against = others.some((fact) => !isSameSide(fact.step, step));
     const market = spellValue(args.market);
     const isCrossing = others.some((fact) => fact.market === market && !isSameSide(fact.step, step));
-    if (isCrossing && this.mayOpen(step) && !endsAtOnce(args) && state.covered.get(market)?.gt(0))
-      this.crossing.add(step);
+    if (isCrossing && this.mayOpen(step) && !endsAtOnce(args) && state.covered.has(market)) this.crossing.add(step);
     // It closes or covers what is there, in a size that only the run knows.
     if (!this.mayOpen(step) || against) return { ...state, doubt: state.doubt || isExposed(state) };
     const awaited = findAwaited(step);
@@ -248,7 +250,8 @@ class LeavesDomain implements Domain<PathState> {
         : { ...state, doubt: true };
     const share = evaluateConstant(args.stopLoss.fraction);
     if (share === undefined) return { ...state, doubt: true };
-    return this.staysArmed ? state : cover(doubtElsewhere(state), spellValue(args.market), share);
+    const market = spellValue(args.market);
+    return this.staysArmed ? state : cover(doubtElsewhere(state, market), market, share);
   }
 
   /** It succeeds when the position is gone, and cancels its own orders: what has filled is closed, what still works may fill again. */
@@ -279,7 +282,7 @@ class LeavesDomain implements Domain<PathState> {
     const closed = changeOrders(state, (fact) => isHere(fact) && !isBeside(fact), change);
     const doubt = state.doubt || listExposed(state).some(isBeside);
     const left = changeOrders(closed, isBeside, (fact) => (fact.fill === 'some' ? { ...fact, fill: 'may' } : fact));
-    return doubtElsewhere(uncover({ ...left, doubt }, market));
+    return doubtElsewhere(uncover({ ...left, doubt }, market), market);
   }
 
   private cancel({ args }: StepOf<'cancel'>, state: PathState): PathState {
@@ -287,7 +290,11 @@ class LeavesDomain implements Domain<PathState> {
     if (args.kind === 'mine') {
       const market = spellValue(args.market);
       const ended = changeOrders(state, (fact) => fact.market === market, endOrder);
-      return doubtElsewhere(uncover(ended, market));
+      const meant = [...state.covered.keys()].filter((each) => maybeSame(each, market));
+      return doubtElsewhere(
+        meant.reduce((each, covered) => uncover(each, covered), ended),
+        market,
+      );
     }
     const key = this.names.findPlace(findPlain(args.order));
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);

@@ -2,6 +2,7 @@
  * The exit that `manage` and `close` share: how many orders it sends at most, and the rows of the stops that ended for it and are
  * placed again where it fails. They may be those of other steps, which alone say what they were.
  */
+import { Decimal } from '../../base/decimal.ts';
 import { countPosts } from '../../venue/order/polling.ts';
 import { makePlaceParams, type OrderDraft } from '../../venue/order/requests.ts';
 import type { Side, TimeInForce } from '../../venue/records.ts';
@@ -10,6 +11,8 @@ import { type CallRow, call, type PlacedStop, type Values } from './row.ts';
 
 type Closing = 'manage' | 'close';
 
+/** How far a market order of an exit may go where its author says nothing. */
+export const SLIP = new Decimal('0.01');
 /** Market orders that one exit sends at most. */
 export const MOST_EXITS = 5;
 /** How often one stop is tried to be put back. */

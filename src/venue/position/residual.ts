@@ -101,7 +101,7 @@ export function findLeft(
       const idle = [...[...stops, ...targets].flatMap((order) => toIdle(order, question, worst)), ...doubted];
       if (worst.isZero() && idle.length === 0) return [];
       const covering = stops.filter((order) => findIdleReason(order, question, worst) === undefined);
-      const covered = covering.reduce((sum, order) => sum.plus(computeCovered(order, worst)), ZERO);
+      const covered = sumCovered(covering, worst);
       return [
         {
           market,
@@ -295,10 +295,21 @@ function getFilledSoFar({ filled, recordFilled }: OrderSnapshot['context']): Dec
   return decimal(filled).isZero() ? recordFilled : filled;
 }
 
-/** The part of a position that a working stop covers. */
-function computeCovered({ intent, snapshot: { context } }: OwnOrder, held: Decimal): Decimal {
-  if (intent.type !== 'stop_loss') return decimal(context.remaining);
-  // A size that the venue reports may have been fixed when less was held; the repeated fraction never lowers the share.
-  const share = held.times(decimal(intent.size));
-  return context.authorised === undefined ? share : Decimal.min(share, decimal(context.remaining));
+/**
+ * The part of a position that working stops cover together. A fraction may be one of what is held when its stop triggers, of which the
+ * others have closed their parts by then: two halves cover three quarters.
+ */
+function sumCovered(stops: readonly OwnOrder[], held: Decimal): Decimal {
+  let sized = ZERO;
+  let left: Decimal = new Decimal(1);
+  for (const { intent, snapshot } of stops) {
+    const { authorised, remaining } = snapshot.context;
+    const fraction = decimal(intent.size);
+    if (intent.type !== 'stop_loss') sized = sized.plus(decimal(remaining));
+    else if (authorised === undefined) left = left.times(new Decimal(1).minus(fraction));
+    // A size that the venue reports may have been fixed when less was held; the repeated fraction never lowers the share.
+    else sized = sized.plus(Decimal.min(held.times(fraction), decimal(remaining)));
+  }
+  const rest = Decimal.max(ZERO, held.minus(sized));
+  return sized.plus(rest.times(new Decimal(1).minus(left)));
 }
