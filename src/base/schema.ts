@@ -34,7 +34,7 @@ export type ValueOf<S> = S extends { const: infer C }
   ? C
   : S extends { enum: readonly (infer W)[] }
     ? W
-    : S extends { oneOf: readonly (infer O)[] }
+    : S extends { type: 'object'; oneOf: readonly (infer O)[]; properties?: never }
       ? EachValueOf<O>
       : S extends { type: readonly (infer T)[] }
         ? T extends unknown
