@@ -3,7 +3,7 @@
  * counts admitted requests and refuses the others. It shares no code with the client's own ledger, so that it cannot repeat
  * the client's mistakes. Tokens are whole numbers, times are epoch ms.
  */
-import { findFirst } from '../../base/search.ts';
+import { findFirst } from '../../base/json.ts';
 import type { TokensConfig } from './config/settings.ts';
 
 export interface TokenVerdict {

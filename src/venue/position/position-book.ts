@@ -3,7 +3,7 @@
  * count in the order in which they traded. A repeated fill counts once; a corrected one with the larger size, as in its order.
  */
 
-import { findFirst } from '../../base/search.ts';
+import { findFirst } from '../../base/json.ts';
 import { replacesFill } from '../order/fills.ts';
 import { type FillRecord, makeRecord } from '../records.ts';
 import { addTrade, FLAT, type Position, type StatedPosition, statePosition } from './position.ts';

@@ -195,7 +195,7 @@ const AUTH = makeObject({
     'lifetime of a token; without it, tokens do not expire; it applies to the in-process transport too',
   ),
   token: described(TEXT, 'a token that is valid from the start, in addition to issued ones'),
-  refreshToken: described(TEXT, 'the only refresh token that is accepted; without it, any is'),
+  refreshToken: described(TEXT, 'the only refresh token that is accepted; without it, every one is'),
   rotate: standard(FLAG, false, 'if true, each refresh invalidates the refresh token and returns a new one'),
   result: { enum: ['text', 'object'], default: 'text' },
   header: { ...TEXT, default: 'authorization' },

@@ -1,5 +1,5 @@
 /** A price given by points: it holds from each to the next, or moves there in a straight line. */
-import { findFirst } from '../../../base/search.ts';
+import { findFirst } from '../../../base/json.ts';
 
 export interface Knot {
   readonly step: number;
