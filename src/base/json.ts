@@ -1,4 +1,4 @@
-/** Plain data: a canonical text for comparing and hashing, and records whose fields are changed, set or left out. */
+/** Plain data: a canonical text for comparing and hashing, records whose fields are changed, set or left out, and lists that ascend. */
 
 /** JSON with one spelling for one value: keys sorted, undefined left out. For comparing and for hashing, never for printing. */
 export function toCanonicalJson(value: unknown): string {
@@ -62,4 +62,15 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 
 function isHolder(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
+}
+
+/** The first of `count` positions at which `holds` is true, and stays so from there on; `count` where it never is. By bisection. */
+export function findFirst(count: number, holds: (position: number) => boolean): number {
+  let low = 0;
+  for (let high = count; low < high; ) {
+    const middle = Math.floor((low + high) / 2);
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

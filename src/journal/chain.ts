@@ -15,7 +15,7 @@ import {
   type JsonObject,
 } from './entry.ts';
 import { upgradeEntry } from './entry-v1.ts';
-import { REPEATED, restoreRows } from './repeated-rows.ts';
+import { MOST_BASES, REPEATED, restoreRows } from './repeated-rows.ts';
 import { type StoredEntry, StoreError } from './store.ts';
 
 /** The end of a chain: the last entry's number and hash. */
@@ -147,7 +147,7 @@ export class LineReader {
     const rows = readRows(base);
     this.rows.set(base.hash, rows);
     const [oldest] = this.rows.keys();
-    if (this.rows.size > BASES_KEPT && oldest !== undefined) this.rows.delete(oldest);
+    if (this.rows.size > MOST_BASES && oldest !== undefined) this.rows.delete(oldest);
     return rows;
   }
 
@@ -176,8 +176,6 @@ export class LineReader {
   }
 }
 
-/** How many lists of rows a reader keeps parsed. */
-const BASES_KEPT = 8;
 const MONO_NAME = '"mono":';
 const MONO = /"mono":(?:0|[1-9]\d*)(?:\.\d+)?/y;
 

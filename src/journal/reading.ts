@@ -3,7 +3,7 @@ import { settle } from '../base/clock.ts';
 import { EMPTY_HEAD, LineReader, readEntry, toHead } from './chain.ts';
 import type { Entry, EntryOf } from './entry.ts';
 import { toCurrentType } from './entry-v1.ts';
-import { addBase, findBaseNumber, REPEATED } from './repeated-rows.ts';
+import { addBase, findBaseNumber, MOST_BASES, REPEATED } from './repeated-rows.ts';
 import { readHeldEntries } from './rounds/held-lines.ts';
 import { expandEntry } from './rounds/round-line.ts';
 import { type JournalReader, type StoredEntry, StoreError } from './store.ts';
@@ -51,12 +51,9 @@ export async function* readPages(
   }
 }
 
-/** How many lines that others refer to are kept from one page to the next. */
-const BASES_KEPT = 16;
-
 /**
  * A part of a run's lines; one that repeats rows of another has that with it, as `readEntry` needs it. `bases`: those found before, by
- * number, for who reads part after part.
+ * number, for who reads part after part; the one used last is the last.
  */
 export async function readRange(
   store: Pick<JournalReader, 'read'>,
@@ -67,7 +64,7 @@ export async function readRange(
   const page = await store.read(run, range);
   if (!page.some(({ type }) => type === REPEATED)) return page;
   const own = new Map(page.map((stored) => [stored.seq, stored]));
-  for (const number of new Set(page.map(findBaseNumber))) {
+  for (const number of page.map(findBaseNumber)) {
     if (number === undefined) continue;
     const [found] = own.has(number) || bases.has(number) ? [] : await store.read(run, { after: number - 1, limit: 1 });
     const base = own.get(number) ?? bases.get(number) ?? found;
@@ -75,7 +72,7 @@ export async function readRange(
     if (base !== undefined) bases.set(number, base);
   }
   const lines = page.map((stored) => addBase(stored, (number) => bases.get(number)));
-  for (const number of [...bases.keys()].slice(0, -BASES_KEPT)) bases.delete(number);
+  for (const number of [...bases.keys()].slice(0, -MOST_BASES)) bases.delete(number);
   return lines;
 }
 

@@ -14,8 +14,11 @@ const BASE = 'call.settled';
 
 /** A list of fewer rows is stored whole: a person who reads the line finds all of them in it. */
 const FEWEST_ROWS = 4;
-/** How many bases a run keeps for the readings to come: the lists of its loops, page by page. A page has at most 1000 rows. */
-const MOST_BASES = 8;
+/**
+ * How many bases a run keeps for the readings to come: the lists of its loops, page by page. A page has at most 1000 rows. A line refers
+ * to one of the bases that were used last, so that who reads the lines needs no more of them.
+ */
+export const MOST_BASES = 8;
 
 /** Rows in their order: `count` of the base, from `first` (from 0) on, or new ones. */
 type Part = { readonly first: number; readonly count: number } | { readonly rows: readonly Json[] };

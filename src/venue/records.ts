@@ -6,27 +6,15 @@
 import type { DecimalString } from '../base/decimal.ts';
 import { mapFields } from '../base/json.ts';
 
-export type Side = 'long' | 'short';
-export const SIDES = ['long', 'short'] as const satisfies readonly Side[];
+export const SIDES = ['long', 'short'] as const;
+export type Side = (typeof SIDES)[number];
 
-export type TimeInForce = 'good_till_cancel' | 'post_only' | 'immediate_or_cancel' | 'fill_or_kill';
-export const TIMES_IN_FORCE = [
-  'good_till_cancel',
-  'post_only',
-  'immediate_or_cancel',
-  'fill_or_kill',
-] as const satisfies readonly TimeInForce[];
+export const TIMES_IN_FORCE = ['good_till_cancel', 'post_only', 'immediate_or_cancel', 'fill_or_kill'] as const;
+export type TimeInForce = (typeof TIMES_IN_FORCE)[number];
 
 /** POST /orders, `type`. The first four are orders of a size; the last two close a fraction of a position. */
-export type OrderType = 'limit' | 'market' | 'stop_limit' | 'stop_market' | 'stop_loss' | 'take_profit';
-export const ORDER_TYPES = [
-  'limit',
-  'market',
-  'stop_limit',
-  'stop_market',
-  'stop_loss',
-  'take_profit',
-] as const satisfies readonly OrderType[];
+export const ORDER_TYPES = ['limit', 'market', 'stop_limit', 'stop_market', 'stop_loss', 'take_profit'] as const;
+export type OrderType = (typeof ORDER_TYPES)[number];
 
 /** Order statuses (venue-api.md, States and transitions): the filter values of GET /orders. */
 export const ORDER_STATUSES = [

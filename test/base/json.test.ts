@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSameJson, mapFields, toCanonicalJson } from '../../src/base/json.ts';
+import { findFirst, isSameJson, mapFields, toCanonicalJson } from '../../src/base/json.ts';
 
 describe('canonical JSON', () => {
   it('ignores the order of keys and keys without a value', () => {
@@ -31,4 +31,12 @@ describe('a record whose fields are changed', () => {
     ]);
     expect(Object.getPrototypeOf(changed)).toBe(Object.prototype);
   });
+});
+
+it('finds where a condition begins to hold', () => {
+  fc.assert(
+    fc.property(fc.nat(200), fc.nat(200), (count, from) => {
+      expect(findFirst(count, (position) => position >= from)).toBe(Math.min(count, from));
+    }),
+  );
 });

@@ -520,7 +520,7 @@ it('holds what is bought again after its stop has closed more than the run had',
 });
 
 describe('a leg that is refused for its rate', () => {
-  it.each(['stop_loss', 'take_profit'])(
+  it.each(['stop_loss', 'take_profit'] as const)(
     'is placed by the next attempt, and the position stays: the %s',
     async (type) => {
       const faults: FaultRule[] = [

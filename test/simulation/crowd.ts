@@ -95,7 +95,7 @@ function aimed(draws: Draws, { text, cancelsAll }: Shape): Pick<Crowd, 'aimedFau
     return { aimedFault: once('PUT /orders', kind, { ms: 2000, way: 'request' }), aimedPoint: undefined };
   }
   if (text.includes('on_ambiguous: resend') && draws.chance(0.7)) {
-    const aimedFault = { ...once('POST /orders', 'lost_before'), when: { call: 1, type: 'limit' } };
+    const aimedFault = { ...once('POST /orders', 'lost_before'), when: { call: 1, type: 'limit' as const } };
     return { aimedFault, aimedPoint: draws.chance(0.7) ? 'CP18' : undefined };
   }
   if (text.includes('cancel:') && draws.chance(0.6))

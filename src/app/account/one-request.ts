@@ -64,7 +64,7 @@ export async function sendOnce<E extends EndpointName>(
 }
 
 /** How long a list waits for tokens, ms. */
-export const LIST_TOKENS_WITHIN_MS = 10_000;
+const LIST_TOKENS_WITHIN_MS = 10_000;
 
 type ListEndpoint = 'GET /orders' | 'GET /fills';
 type Rows<E extends ListEndpoint> = Extract<Asked<E>, { kind: 'confirmed' }>['result'];
@@ -89,14 +89,13 @@ interface NotRead {
   readonly isMissing?: boolean;
 }
 
-/** As `readRows`, with the rows that cannot be read beside the others: one of another program must not hide those of ours. */
-export function readEachRow<E extends ListEndpoint>(
+/** As `readRows` of orders, with the rows that cannot be read beside the others: one of another program must not hide those of ours. */
+export function readEachOrder(
   account: Account,
-  name: E,
-  params: Params<E>,
+  params: Params<'GET /orders'>,
   delaysMs?: readonly number[],
-): Promise<{ readonly result: Rows<E>; readonly unread: readonly UnreadRow[] } | NotRead> {
-  return readPage(account, name, params, { rows: 'each', delaysMs });
+): Promise<{ readonly result: Rows<'GET /orders'>; readonly unread: readonly UnreadRow[] } | NotRead> {
+  return readPage(account, 'GET /orders', params, { rows: 'each', delaysMs });
 }
 
 async function readPage<E extends ListEndpoint>(
@@ -144,7 +143,6 @@ function describeUnanswered(
 export async function readDeclaredPositions(
   account: RequestingAccount,
   declared: DeclaredPositions,
-  tokensWithinMs: number,
 ): Promise<
   { readonly positions: ReadonlyMap<string, ListedPosition>; readonly at: number } | { readonly why: string }
 > {
@@ -153,7 +151,7 @@ export async function readDeclaredPositions(
   if ('problem' in exchange) return { why: exchange.problem };
   const sent = await exchangeOnce(account, {
     ...exchange,
-    tokens: () => ({ ...exchange.tokens(), class: 'reconcile', withinMs: tokensWithinMs }),
+    tokens: () => ({ ...exchange.tokens(), class: 'reconcile', withinMs: LIST_TOKENS_WITHIN_MS }),
   });
   if (sent.kind !== 'answered') return { why: describeUnanswered(account, sent).why };
   const { verdict, reply, times } = sent;

@@ -24,7 +24,7 @@ import { type FillRecord, isTerminalStatus, type OrderRecord } from '../../venue
 import type { UnreadRow } from '../../venue/wire/answer.ts';
 import type { Account } from '../account/account.ts';
 import { keepListed, keepPositions, loadLedger, nameLedger, type ShownParts, takeRows } from '../account/ledger.ts';
-import { LIST_TOKENS_WITHIN_MS, readDeclaredPositions, readEachRow, readRows } from '../account/one-request.ts';
+import { readDeclaredPositions, readEachOrder, readRows } from '../account/one-request.ts';
 import type { Voice } from '../voice.ts';
 
 export interface LedgerHost {
@@ -130,11 +130,11 @@ async function comparePositions(
   const missed = unread === undefined ? [] : [unread];
   if (declared === undefined) return { moved: [], ...(unread === undefined ? {} : { unread }) };
   const { clock } = account;
-  let read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
+  let read = await readDeclaredPositions(account, declared);
   for (const delay of REPEATED_AFTER_MS) {
     if ('positions' in read) break;
     await pause(clock, delay);
-    read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
+    read = await readDeclaredPositions(account, declared);
   }
   if ('why' in read) return { moved: [], unread: [...missed, read.why].join('; ') };
   const { positions, at } = read;
@@ -353,7 +353,7 @@ async function listOpen(
   for (const status of LIVE_STATUSES) {
     if (enough(open)) break;
     const params = makeAccountOrderParams<never>((now - LOOK_BACK_MS) * 1000, { status });
-    const page = await readEachRow(account, 'GET /orders', params, REPEATED_AFTER_MS);
+    const page = await readEachOrder(account, params, REPEATED_AFTER_MS);
     if ('why' in page) return page;
     if (page.result.length + page.unread.length >= PAGE_ROWS)
       return { why: `it lists a full page of orders with the status ${status}` };
@@ -379,7 +379,7 @@ async function listRecords(
     const runs = ledger.listRuns().filter(({ orders }) => orders.some((order) => wanted.has(order.clientOrderId)));
     const since = Math.min(account.clock.now(), ...runs.map(({ startedAt }) => startedAt)) - MARGIN_MS;
     const params = makeMarketParams<never>(market, since * 1000);
-    const page = await readEachRow(account, 'GET /orders', params, REPEATED_AFTER_MS);
+    const page = await readEachOrder(account, params, REPEATED_AFTER_MS);
     if ('why' in page) return page;
     newest.records.push(...page.result);
     newest.unread.push(...page.unread);
@@ -390,7 +390,7 @@ async function listRecords(
       const byId = makeReadParams<never>({ market, clientOrderId, venueId }, since * 1000);
       const found =
         index < MOST_BY_ID
-          ? await readEachRow(account, 'GET /orders', byId, REPEATED_AFTER_MS)
+          ? await readEachOrder(account, byId, REPEATED_AFTER_MS)
           : { why: 'too many orders are hidden by newer ones', isMissing: false };
       const { result, unread } = 'why' in found ? { result: [], unread: found.isMissing ? [] : [found] } : found;
       newest.records.push(...result);

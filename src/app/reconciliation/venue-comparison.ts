@@ -18,7 +18,7 @@ import { Pages } from '../../venue/pages.ts';
 import type { OrderRecord } from '../../venue/records.ts';
 import type { UnreadRow } from '../../venue/wire/answer.ts';
 import type { Account } from '../account/account.ts';
-import { readEachRow } from '../account/one-request.ts';
+import { readEachOrder } from '../account/one-request.ts';
 import { UserError } from '../errors.ts';
 
 /** Orders are listed from this long before the newest entry, ms: the clocks of venue and machine differ. */
@@ -235,7 +235,7 @@ async function listOrders(
   const list = new Pages<AdoptedOrder>(MOST_PAGES);
   for (let page = 0; ; page += 1) {
     const params = makeNewestOrderParams<never>(since * 1000, page);
-    const found = await readEachRow(account as Account, 'GET /orders', params);
+    const found = await readEachOrder(account as Account, params);
     if ('why' in found) return found;
     if (!list.take([...found.result.map(describeOrder), ...found.unread.map(describeUnread)])) return list;
   }

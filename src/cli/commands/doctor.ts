@@ -2,7 +2,7 @@
 
 import { type Account, openAccount } from '../../app/account/account.ts';
 import { deliverNotice } from '../../app/account/notifications.ts';
-import { type Asked, LIST_TOKENS_WITHIN_MS, readDeclaredPositions, sendOnce } from '../../app/account/one-request.ts';
+import { type Asked, readDeclaredPositions, sendOnce } from '../../app/account/one-request.ts';
 import { EXIT, type ExitCode } from '../../app/errors.ts';
 import { readProfileFile } from '../../app/files/profile.ts';
 import type { Voice } from '../../app/voice.ts';
@@ -129,7 +129,7 @@ function describeDelivery(check: string, problem: string | undefined): Finding {
 
 /** A declaration is written by hand: what it reads is shown, before the limits of a run count on it. */
 async function checkPositions(account: Account, declared: DeclaredPositions): Promise<Finding> {
-  const read = await readDeclaredPositions(account, declared, LIST_TOKENS_WITHIN_MS);
+  const read = await readDeclaredPositions(account, declared);
   if ('why' in read) return { check: 'positions', ok: false, found: makePrintable(read.why, 300) };
   const held = [...read.positions].map(([market, { size }]) => makePrintable(`${size} ${market}`, 100));
   return { check: 'positions', ok: true, found: held.length === 0 ? 'none is held' : formatFirst(held, 5) };

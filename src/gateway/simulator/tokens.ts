@@ -3,6 +3,7 @@
  * counts admitted requests and refuses the others. It shares no code with the client's own ledger, so that it cannot repeat
  * the client's mistakes. Tokens are whole numbers, times are epoch ms.
  */
+import { findFirst } from '../../base/json.ts';
 import type { TokensConfig } from './config/settings.ts';
 
 export interface TokenVerdict {
@@ -76,16 +77,10 @@ export class TokenWindow {
     }
   }
 
-  /** The shortest wait in ms after which the tokens are available without other requests; found by bisection. */
+  /** The shortest wait in ms after which the tokens are available without other requests. */
   private computeWait(tokens: number, at: number): number {
     if (tokens > this.config.limit) return 2 * this.config.windowMs;
-    let [no, yes] = [0, 2 * this.config.windowMs];
-    while (yes - no > 1) {
-      const middle = Math.floor((no + yes) / 2);
-      if (this.counter.used(at + middle) + tokens <= this.config.limit) yes = middle;
-      else no = middle;
-    }
-    return yes;
+    return findFirst(2 * this.config.windowMs, (wait) => this.counter.used(at + wait) + tokens <= this.config.limit);
   }
 }
 

@@ -17,20 +17,14 @@ import {
 import { RESTART_PATIENCE_MS } from '../sql/work.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { mailboxIn, readKillEvent, readLeaseRow, SHARED_SQL } from './rows.ts';
+import { killSwitchIn, mailboxIn, readLeaseRow, SHARED_SQL } from './rows.ts';
 import {
-  assertNamed,
-  buildUnreadableKill,
-  findKillInForce,
-  isInForce,
-  type KillSwitch,
   LEASE_LIFE_MS,
   type Leases,
   type LedgerChange,
   type LedgerRow,
   type LedgerRows,
   type Shared,
-  selectKills,
 } from './shared.ts';
 
 /** A lease is renewed every 5 s and half spent after 7.5 s, so slower statements are repeated on a new connection. */
@@ -57,7 +51,8 @@ export async function openSharedPostgres(
   return {
     ledgers: ledgerRows(ledgers),
     leases: leasesIn(database, machine),
-    killSwitch: killSwitchIn(database),
+    // While the server is down no intent becomes durable, so nothing is sent: a short outage need not count as a kill.
+    killSwitch: killSwitchIn(toSqlDatabase(database), toSqlDatabase(database, RESTART_PATIENCE_MS)),
     mailbox: mailboxIn(toSqlDatabase(database)),
     readClock: async () => Number((await database.query('SELECT server_ms() AS now')).rows[0]?.now),
     async close() {
@@ -152,37 +147,6 @@ function leasesIn(database: PostgresDatabase, { self, isGone }: Pick<Machine, 's
     async holder(account) {
       const { row, verdict } = await readLease(database.query, account);
       return verdict.kind === 'free' ? undefined : row?.heldBy;
-    },
-  };
-}
-
-function killSwitchIn(database: PostgresDatabase): KillSwitch {
-  // One lock, so that events are numbered in the order of their commits.
-  const lock = 'kill switch';
-  return {
-    async engage({ scope, by, reason, at }) {
-      await database.transaction(lock, (query) => query(SHARED_SQL.addKillEvent, ['engage', scope, by, reason, at]));
-    },
-    async engaged(account, wasBefore) {
-      try {
-        // While the server is down no intent becomes durable, so nothing is sent: a short outage need not count as a kill.
-        const rows = await database.read(SHARED_SQL.killEvents, [], RESTART_PATIENCE_MS);
-        return findKillInForce(rows.map(readKillEvent), account, wasBefore);
-      } catch (error) {
-        return buildUnreadableKill(account, error);
-      }
-    },
-    async release(scope, by, at) {
-      assertNamed(by);
-      return database.transaction(lock, async (query) => {
-        const { rows } = await query(SHARED_SQL.killEvents);
-        const lifted = isInForce(rows.map(readKillEvent), scope);
-        await query(SHARED_SQL.addKillEvent, ['release', scope, by, '', at]);
-        return lifted;
-      });
-    },
-    async history(account) {
-      return selectKills((await database.query(SHARED_SQL.killEvents)).rows.map(readKillEvent), account);
     },
   };
 }

@@ -1,12 +1,23 @@
 /**
- * Rows that processes share (leases, kill switch, messages): columns, the statements that are the same in every database, and
- * the functions that read a row. Parameters are written `?`. Schemas, locks and clocks differ and stay with each store.
+ * Rows that processes share (leases, kill switch, messages): columns, the statements that are the same in every database, the
+ * functions that read a row, and the parts that only these statements make. Parameters are written `?`. Schemas, locks and clocks differ and stay with each store.
  */
 
 import type { SqlRow } from '../sql/values.ts';
-import type { SqlDatabase } from '../sql/work.ts';
+import { ask, type SqlDatabase } from '../sql/work.ts';
 import type { LeaseRow } from './lease.ts';
-import type { KillEvent, Mailbox, PostedMessage, RunCommand } from './shared.ts';
+import {
+  assertNamed,
+  buildUnreadableKill,
+  findKillInForce,
+  isInForce,
+  type KillEvent,
+  type KillSwitch,
+  type Mailbox,
+  type PostedMessage,
+  type RunCommand,
+  selectKills,
+} from './shared.ts';
 
 export const SHARED_SQL = {
   lease: 'SELECT epoch, held_by, process, clock, until_ms FROM lease WHERE account = ?',
@@ -33,7 +44,7 @@ export function readLeaseRow(row: SqlRow): LeaseRow {
   };
 }
 
-export function readKillEvent(row: SqlRow): KillEvent {
+function readKillEvent(row: SqlRow): KillEvent {
   return {
     action: row.action === 'release' ? 'release' : 'engage',
     scope: String(row.scope),
@@ -52,6 +63,36 @@ function readPostedMessage(row: SqlRow): PostedMessage {
     at: Number(row.at),
     ...(row.step === null ? {} : { step: String(row.step) }),
     ...(row.reason === null ? {} : { reason: String(row.reason) }),
+  };
+}
+
+/** One lock, so that events are numbered in the order of their commits. */
+const KILL_LOCK = 'kill switch';
+
+/** The kill switch, the same in every database. `patient`: the same database, for the reading on which a write depends. */
+export function killSwitchIn(database: SqlDatabase, patient = database): KillSwitch {
+  return {
+    async engage({ scope, by, reason, at }) {
+      await database.transact(KILL_LOCK, () => ask(SHARED_SQL.addKillEvent, 'engage', scope, by, reason, at));
+    },
+    async engaged(account, wasBefore) {
+      try {
+        return findKillInForce((await patient.rows(SHARED_SQL.killEvents)).map(readKillEvent), account, wasBefore);
+      } catch (error) {
+        return buildUnreadableKill(account, error);
+      }
+    },
+    async release(scope, by, at) {
+      assertNamed(by);
+      return database.transact(KILL_LOCK, function* () {
+        const { rows } = yield* ask(SHARED_SQL.killEvents);
+        yield* ask(SHARED_SQL.addKillEvent, 'release', scope, by, '', at);
+        return isInForce(rows.map(readKillEvent), scope);
+      });
+    },
+    async history(account) {
+      return selectKills((await database.rows(SHARED_SQL.killEvents)).map(readKillEvent), account);
+    },
   };
 }
 

@@ -8,19 +8,8 @@ import { ACTING_WAIT_MS, type Database, openPrepared, toSqlDatabase } from '../s
 import { type AccountGuard, openGuardedShared } from './account-guard.ts';
 import { judgeLease } from './lease.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { mailboxIn, readKillEvent, readLeaseRow, SHARED_SQL } from './rows.ts';
-import {
-  assertNamed,
-  buildUnreadableKill,
-  findKillInForce,
-  isInForce,
-  type KillSwitch,
-  LEASE_LIFE_MS,
-  type Leases,
-  type LedgerRows,
-  type Shared,
-  selectKills,
-} from './shared.ts';
+import { killSwitchIn, mailboxIn, readLeaseRow, SHARED_SQL } from './rows.ts';
+import { LEASE_LIFE_MS, type Leases, type LedgerRows, type Shared } from './shared.ts';
 
 interface SharedFiles {
   /** Leases, kill switch and mailbox. */
@@ -51,7 +40,7 @@ export async function openAccountGuard(file: string, machine: Machine = describe
   return {
     places: [database.place],
     leases: leasesIn(database, machine),
-    killSwitch: killSwitchIn(database),
+    killSwitch: killSwitchIn(toSqlDatabase(database)),
     limitWait: () => database.limitWait(ACTING_WAIT_MS),
     async close() {
       database.close();
@@ -71,7 +60,7 @@ async function openBeside({ file, ledgerFile }: SharedFiles, machine: Machine): 
     places: [shared.place],
     ledgers: ledgerRows(ledgers, machine),
     leases: leasesIn(shared, machine),
-    killSwitch: killSwitchIn(shared),
+    killSwitch: killSwitchIn(toSqlDatabase(shared)),
     mailbox: mailboxIn(toSqlDatabase(shared)),
     limitWait: () => shared.limitWait(ACTING_WAIT_MS),
     async close() {
@@ -182,33 +171,6 @@ function leasesIn(database: Database, machine: Machine): Leases {
       const found = database.statement(SHARED_SQL.lease).get(account);
       const row = found && readLeaseRow(found);
       return judgeLease(row, machine).kind === 'free' ? undefined : row?.heldBy;
-    },
-  };
-}
-
-function killSwitchIn(database: Database): KillSwitch {
-  const read = () => database.statement(SHARED_SQL.killEvents).all().map(readKillEvent);
-  return {
-    async engage({ scope, by, reason, at }) {
-      database.statement(SHARED_SQL.addKillEvent).run('engage', scope, by, reason, at);
-    },
-    async engaged(account, wasBefore) {
-      try {
-        return findKillInForce(read(), account, wasBefore);
-      } catch (error) {
-        return buildUnreadableKill(account, error);
-      }
-    },
-    async release(scope, by, at) {
-      assertNamed(by);
-      return database.transaction(() => {
-        const lifted = isInForce(read(), scope);
-        database.statement(SHARED_SQL.addKillEvent).run('release', scope, by, '', at);
-        return lifted;
-      });
-    },
-    async history(account) {
-      return selectKills(read(), account);
     },
   };
 }

@@ -3,6 +3,7 @@
  * count in the order in which they traded. A repeated fill counts once; a corrected one with the larger size, as in its order.
  */
 
+import { findFirst } from '../../base/json.ts';
 import { replacesFill } from '../order/fills.ts';
 import { type FillRecord, makeRecord } from '../records.ts';
 import { addTrade, FLAT, type Position, type StatedPosition, statePosition } from './position.ts';
@@ -84,13 +85,8 @@ export class PositionBook {
   /** The position in a market as it was at a time, epoch µs, by the fills that traded before it. */
   positionAt(market: string, at: number): Position {
     const trades = this.trades(market);
-    let [low, high] = [0, trades.length];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if ((trades[middle]?.fill.timestamp ?? 0) < at) low = middle + 1;
-      else high = middle;
-    }
-    return trades[low - 1]?.after ?? FLAT;
+    const first = findFirst(trades.length, (index) => (trades[index]?.fill.timestamp ?? 0) >= at);
+    return trades[first - 1]?.after ?? FLAT;
   }
 }
 

@@ -12,7 +12,7 @@ import { isFilledUnseen } from '../order/guards.ts';
 import { getExposure } from '../order/life.ts';
 import { isAtVenue, isInDoubt, isResting, isWorking } from '../order/states.ts';
 import type { OrderTerms } from '../port.ts';
-import type { Side } from '../records.ts';
+import { SIDES, type Side } from '../records.ts';
 import { type Beside, computeOpened, NOTHING_BESIDE, type OwnOrder, onSide } from './opened.ts';
 
 /** What a run may leave, as a runbook declares it: no position, one that its working stops cover, or any. */
@@ -202,7 +202,6 @@ const MAY_HAVE = { in_doubt: 'that order', ended_by_others: 'somebody else' } as
 type Doubt = keyof typeof MAY_HAVE;
 
 const ZERO = new Decimal(0);
-const SIDES = ['long', 'short'] as const satisfies readonly Side[];
 
 /** What an order may have filled unseen, or may still fill, beside what is known to be filled. */
 function computePending({ intent, snapshot }: OwnOrder, { when, staysArmed }: ResidualQuestion): Decimal {

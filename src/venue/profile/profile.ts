@@ -18,7 +18,7 @@ import { findConflicts } from './conflicts.ts';
 import { toLimitRules } from './limits.ts';
 import { type DataPath, formatPath, type ProfileCode, type ProfileFinding, readSettings } from './reading.ts';
 import { looksSecret } from './secret-like.ts';
-import type { NoticeShape, ResultShape, ResultWord, SecretReference } from './setting-form.ts';
+import type { NoticeShape, ResultWord, SecretReference } from './setting-form.ts';
 import type { ReadProfile } from './settings.ts';
 
 export type { ResultShape, ResultWord, SecretReference } from './setting-form.ts';
@@ -45,40 +45,20 @@ export type AuthSettings =
       readonly secret: SecretReference;
       readonly chain?: string;
       readonly signatureLifeMs: number;
-      readonly headers: {
-        readonly key: string;
-        readonly expiry: string;
-        readonly signature: string;
-        readonly chain: string;
-      };
+      readonly headers: Required<NonNullable<ReadProfile['auth']['signing_headers']>>;
     }
   | { readonly mode: 'none' };
 
-export interface DeclaredRequest {
-  readonly method: 'GET';
-  readonly path: string;
-  readonly query: Readonly<Record<string, ResultWord>>;
-  readonly tokens: number;
-  readonly result: ResultShape;
-}
+/** A setting as it was read. */
+type Given<K extends keyof ReadProfile> = NonNullable<ReadProfile[K]>;
 
-interface DeclaredFeed {
-  readonly request: string;
-  /** `${market}` in a value stands for the feed's market. */
-  readonly with: Readonly<Record<string, string>>;
-  /** `result[0].fair_price`; `parseResultPath` reads it. */
-  readonly read: string;
-}
+export type DeclaredRequest = Given<'requests'>[string] & { readonly query: Readonly<Record<string, ResultWord>> };
+
+/** `${market}` in a value of `with` stands for the feed's market; `parseResultPath` reads `read`, such as `result[0].fair_price`. */
+type DeclaredFeed = Given<'feeds'>[string] & { readonly with: Readonly<Record<string, string>> };
 
 /** Where the positions of the account are in the result of a declared request: a path to the rows, and fields of a row. */
-export interface DeclaredPositions {
-  readonly request: string;
-  readonly rows: string;
-  readonly market: string;
-  readonly size: string;
-  readonly side?: string;
-  readonly price?: string;
-}
+export type DeclaredPositions = Given<'positions'> & { readonly rows: string };
 
 type StoreSettings = { readonly sqlite: string } | { readonly postgres: SecretReference };
 type AnchorCopy =
@@ -89,16 +69,12 @@ type NotifyTarget =
   | { readonly webhook: SecretReference; readonly shape?: NoticeShape; readonly chat?: string }
   | { readonly log: true };
 
-export interface Person {
-  readonly key?: string;
-  readonly roles: readonly string[];
-}
+export type Person = Given<'people'>[string] & { readonly roles: readonly string[] };
 
 /** Words of refusals, compared as whole words (`wire/refusals.ts`). */
-export interface RefusalWords {
-  readonly definite: readonly string[];
-  readonly doubtful: readonly string[];
-}
+export type RefusalWords = Required<Given<'refusals'>>;
+
+type PositionOrders = Required<Given<'position_orders'>>;
 
 export interface Profile {
   readonly name: string;
@@ -120,15 +96,12 @@ export interface Profile {
     readonly resetUnit: ResetUnit;
   };
   readonly positionOrders: {
-    readonly sizeField: 'size' | 'size_percent';
+    readonly sizeField: PositionOrders['size_field'];
     /** What the records of one that has not triggered show as its size. */
-    readonly shownSize: 'fraction' | 'base';
-    readonly types: {
-      readonly stop_loss: 'stop_loss' | 'stop_loss_limit';
-      readonly take_profit: 'take_profit' | 'take_profit_limit';
-    };
+    readonly shownSize: PositionOrders['shown_size'];
+    readonly types: Pick<PositionOrders, 'stop_loss' | 'take_profit'>;
   };
-  readonly marketOrderPrice: 'optional' | 'required';
+  readonly marketOrderPrice: Given<'market_order_price'>;
   /** The largest leverage the venue lets this account set. */
   readonly maxLeverage: number;
   /** Words of refusals beside those of `wire/refusals.ts`. */

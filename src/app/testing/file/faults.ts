@@ -4,7 +4,7 @@ import type { Diagnostic, SourceText, Span } from '../../../base/diagnostic.ts';
 import { formatPlace, makePrintable } from '../../../base/printable.ts';
 import { findSchemaIssues, listKeysAt, type SchemaIssue } from '../../../base/schema.ts';
 import { hintMeant } from '../../../base/spelling.ts';
-import { describeForm } from '../../../gateway/simulator/config/schema.ts';
+import { describeForm } from '../../../gateway/simulator/config/forms.ts';
 import { type CheckCode, makeFinding } from '../../../runbook/codes/codes.ts';
 import { type Node, nodeAt, plainData } from '../../../runbook/document/document.ts';
 import { suggestWord } from '../../../runbook/foreign-words.ts';

@@ -5,13 +5,14 @@
 import { type DecimalString, decimal, formatDecimal, parseDecimal } from '../../../base/decimal.ts';
 import { mapFields } from '../../../base/json.ts';
 import { makePrintable } from '../../../base/printable.ts';
-import { findSchemaIssues, listKeysAt, type SchemaIssue } from '../../../base/schema.ts';
+import { completeWithDefaults, findSchemaIssues, listKeysAt, type SchemaIssue } from '../../../base/schema.ts';
 import { suggestSpelling } from '../../../base/spelling.ts';
 import { ENDPOINT_NAMES } from '../../../venue/catalogue.ts';
-import { DEFAULT_MARKETS, DEFAULTS, NEW_MARKET } from './defaults.ts';
 import type { FaultRule } from './faults.ts';
+import { describeForm } from './forms.ts';
+import { DEFAULT_MARKETS, NEW_MARKET } from './markets.ts';
 import { findMoveProblems, toPoints } from './moves.ts';
-import { describeForm, SIMULATOR_SCHEMA } from './schema.ts';
+import { SIMULATOR_SCHEMA } from './schema.ts';
 import type { GivenMarket, MarketConfig, PriceHistory, Settings, SimulatorConfig } from './settings.ts';
 
 export type { SimulatorConfig } from './settings.ts';
@@ -21,13 +22,8 @@ export function completeConfig(config: SimulatorConfig): Settings {
   const problems = [...findProblems(config)];
   if (problems.length > 0) throw new RangeError(`not a simulator configuration: ${problems.join('; ')}`);
   return {
-    ...DEFAULTS,
-    ...config,
+    ...completeWithDefaults(SIMULATOR_SCHEMA, config),
     markets: config.markets === undefined ? DEFAULT_MARKETS : mapFields(config.markets, completeMarket),
-    account: { ...DEFAULTS.account, ...config.account, fees: { ...DEFAULTS.account.fees, ...config.account?.fees } },
-    tokens: { ...DEFAULTS.tokens, ...config.tokens },
-    auth: { ...DEFAULTS.auth, ...config.auth },
-    surprises: { ...DEFAULTS.surprises, ...config.surprises },
   };
 }
 

@@ -3,6 +3,9 @@
  * Each rule counts the requests that match it, so that a rule can say "the second POST of a stop_loss". The module that a fault
  * affects carries it out: the network (`simulator.ts`, `delivery.ts`), the answer (`answer.ts`) or the orders (`orders.ts`).
  */
+import { makeObject, type ValueOf } from '../../../base/schema.ts';
+import { ORDER_TYPES } from '../../../venue/records.ts';
+import { CALL, described, MS, POSITIVE, STATUS } from './forms.ts';
 import type { Chance } from './random.ts';
 
 /** Every kind of fault, and the part that it affects. */
@@ -68,33 +71,33 @@ export type FaultKind = keyof typeof FAULTS;
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
 /** A rule of the configuration. Fields that its kind does not use have no effect. */
-export interface FaultRule {
-  /** An endpoint, or `*` for all. */
-  readonly on: string;
-  readonly when?: {
-    /** Which of the requests that match all other conditions, counted from 1: `2`, `"2+"`, `"2-4"`. */
-    readonly call?: number | string;
-    readonly probability?: number;
-    /** The order type of a POST /orders. */
-    readonly type?: string;
-    readonly market?: string;
-    /** From this time and before `untilMs`; milliseconds since the start of the simulation. */
-    readonly afterMs?: number;
-    readonly untilMs?: number;
-  };
-  readonly do: FaultKind;
-  readonly ms?: number;
-  readonly status?: number;
-  readonly body?: string;
-  readonly error?: string;
-  readonly reason?: string;
-  readonly processed?: boolean;
-  readonly way?: 'request' | 'reply';
-  readonly retryAfter?: string;
-  readonly fraction?: string;
-  readonly location?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+export const FAULT = makeObject(
+  {
+    on: { type: 'string', description: 'an endpoint such as "POST /orders", or "*"' },
+    when: makeObject({
+      call: CALL,
+      probability: { type: 'number', minimum: 0, maximum: 1 },
+      type: { enum: ORDER_TYPES, description: 'the order type of a POST /orders' },
+      market: { type: 'string' },
+      afterMs: described(MS, 'from this time on, milliseconds since the start of the simulation'),
+      untilMs: described(MS, 'before this time'),
+    }),
+    do: { enum: FAULT_KINDS },
+    ms: MS,
+    status: STATUS,
+    body: { type: 'string' },
+    error: { type: 'string' },
+    reason: { type: 'string' },
+    processed: { type: 'boolean' },
+    way: { enum: ['request', 'reply'] },
+    retryAfter: { type: 'string' },
+    fraction: POSITIVE,
+    location: { type: 'string' },
+    headers: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+  ['on', 'do'],
+);
+export type FaultRule = ValueOf<typeof FAULT>;
 
 interface FaultContext {
   readonly endpoint: string;

@@ -1,4 +1,5 @@
 /** A price given by points: it holds from each to the next, or moves there in a straight line. */
+import { findFirst } from '../../../base/json.ts';
 
 export interface Knot {
   readonly step: number;
@@ -95,11 +96,5 @@ export function getTicksBetween(knots: readonly Knot[], index: number, step: num
 
 /** The last of `count` rows whose step is not after `step`; the first where all are. */
 export function findLastAt(count: number, getStep: (index: number) => number, step: number): number {
-  let low = 0;
-  for (let high = count - 1; low < high; ) {
-    const middle = (low + high + 1) >> 1;
-    if (getStep(middle) <= step) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return Math.max(0, findFirst(count, (index) => getStep(index) > step) - 1);
 }
