@@ -934,6 +934,7 @@ describe('what others have closed after they ended the stop', () => {
   const TRIGGERED = `${LONG}${STOP.replace('60000', '63000')}  - wait: 40s\n${CLOSE}`;
   const HELD = `${LONG}  - manage: {market: BTC-USD, side: short, stop_loss: {trigger: 63000, price: 59000}`;
   const TARGET = 'take_profit: {trigger: 65000, price: 64900}, time_limit: 40s';
+  const TWICE = `${LONG}  - wait: 15s\n${LONG}${STOP}    catch: [{on: [rejected], then: continue}]\n${CLOSE}`;
   const THEN_CLOSE = 'on_error: [{close: BTC-USD}]\n';
 
   it.each([
@@ -942,6 +943,7 @@ describe('what others have closed after they ended the stop', () => {
     ['a part, and the stop the rest', 0.06, TRIGGERED, '', '62900', []],
     ['a part, and the stop of manage the rest', 0.06, `${HELD}}\n`, THEN_CLOSE, '62900', []],
     ['a part, and the target of manage the rest', 0.06, `${HELD}, ${TARGET}}\n`, THEN_CLOSE, '65100', []],
+    ['all of it, before the run bought more', 0.2, TWICE, '', '64000', []],
     ['nothing: the stop has', 0, TRIGGERED, '', '62900', []],
   ] as const)('by orders at the venue, %s: is not closed once more', async (_, size, steps, head, price, exits) => {
     const points = [
@@ -953,9 +955,10 @@ describe('what others have closed after they ended the stop', () => {
     const config = { markets: { 'BTC-USD': market } };
     const between: NonNullable<Scene['between']> = size === 0 ? (venue) => venue : sold(String(size));
     const played = await play(steps, { head, config, between });
-    const own = played.books.orders.filter(({ client_order_id: id, filled }) => id !== '' && filled !== '0');
-    expect(own.slice(1).flatMap(({ type, filled }) => (type === 'market' ? [filled] : []))).toEqual(exits);
-    const taken = Math.min(0.1, size);
+    const own = played.books.orders.filter(({ client_order_id: id }) => id !== '');
+    const sells = own.filter(({ type, side, filled }) => type === 'market' && side === 'short' && filled !== '0');
+    expect(sells.map(({ filled }) => filled)).toEqual(exits);
+    const taken = Math.min(steps === TWICE ? 0.2 : 0.1, size);
     expect(played.report.outcome).toBe(taken === 0 ? 'succeeded' : 'failed');
     expect(played.report.residual.map((left) => [left.side, Number(left.size)])).toEqual(
       taken === 0 ? [] : [['long', taken]],

@@ -41,7 +41,7 @@ export async function readClosedByOthers(
   const taken = listTaken(run, market, side);
   const [last] = taken.slice(-1);
   if (last === undefined) return NONE;
-  const since = findSince(own, taken, side);
+  const since = findSince(own, side);
   const from = run.orderManager.watch.lookFrom(last.createdAt);
   const ask = { run, path, until: run.clock.now() + READ_ALL_WITHIN_MS };
   const fills = await readFills(ask, market, Math.max(from, since));
@@ -124,19 +124,20 @@ function listNetting(records: readonly OrderRecord[]): ReadonlySet<string> {
   return new Set(netting.map(({ id }) => id));
 }
 
-/** The time, µs, from which fills of others count: the last one of the run's own that opened, or the last change of a stop if earlier. */
-function findSince(own: readonly TrackedOrder[], taken: readonly TrackedOrder[], side: Side): number {
-  const opening = own.filter(({ intent }) => intent.side !== side);
-  const opened = findLatest(opening.flatMap(({ snapshot }) => [...snapshot.context.fills.values()]));
-  // The time of a record may be that of its last change.
-  return findLatest(
-    taken.map(({ snapshot }) => ({ timestamp: Math.min(snapshot.context.lastRecord?.timestamp ?? opened, opened) })),
-  );
-}
-
-/** As many as a run of a month has fill no list of arguments. */
-function findLatest(rows: readonly { readonly timestamp: number }[]): number {
-  return rows.reduce((latest, { timestamp }) => Math.max(latest, timestamp), Number.NEGATIVE_INFINITY);
+/**
+ * The time, µs, from which fills of others count: when the run began to hold what it holds now. What it opened later must not hide what
+ * others had closed before, which an exit may have left out already.
+ */
+function findSince(own: readonly TrackedOrder[], side: Side): number {
+  const fills = own.flatMap(({ snapshot }) => [...snapshot.context.fills.values()]);
+  let held = NONE;
+  let since = Number.NEGATIVE_INFINITY;
+  for (const { side: traded, size, timestamp } of fills.sort((a, b) => a.timestamp - b.timestamp)) {
+    const before = held;
+    held = traded === side ? held.minus(decimal(size)) : held.plus(decimal(size));
+    if (before.lte(0) && held.gt(0)) since = timestamp;
+  }
+  return since;
 }
 
 /**

@@ -210,13 +210,8 @@ function askCancel({ order, from }: Draft, cause: CancelCause, at: number): void
   if (isTerminal(from) || from === 'draft') return;
   // No DELETE is sent while the POST is in flight: the cancel is kept, and its tries begin when there is an order to cancel.
   const tries = (order.cancel?.tries ?? 0) + (from === 'submitting' ? 0 : 1);
-  const accepted = order.cancel?.accepted;
-  order.cancel = {
-    cause: order.cancel?.cause ?? cause,
-    sentAt: at,
-    tries,
-    ...(accepted === undefined ? {} : { accepted }),
-  };
+  const { cause: before = cause, accepted } = order.cancel ?? {};
+  order.cancel = { cause: before, sentAt: at, tries, accepted };
 }
 
 function resolveCancel(order: Writable<OrderContext>, cause: CancelCause, at: number, isAccepted = false): void {
