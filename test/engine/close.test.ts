@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { VirtualClock } from '../../src/base/clock.ts';
 import type { FaultRule } from '../../src/gateway/simulator/config/faults.ts';
 import type { Transport, WireRequest } from '../../src/gateway/transport.ts';
+import { SIMULATED_PROFILE } from '../../src/venue/profile/profile.ts';
+import { toWireRequest } from '../../src/venue/wire/request.ts';
 import { inputsFrom, loadedFrom, type Performance, perform, replay, type Scene, START } from './stage.ts';
 
 const LONG = '  - place: {type: market, market: BTC-USD, side: long, size: 0.1, price: 64100}\n';
@@ -917,6 +919,67 @@ describe('what others have closed after they ended the stop', () => {
     const between = (venue: Transport) => crowded('GET /fills', newer)(taken([fill('0.1', 'short')], CANCELED)(venue));
     const played = await play(GUARDED, { between });
     expect([listExits(played), played.report.outcome]).toEqual([[], 'failed']);
+  });
+
+  /** Another program of the account sells so much 10 s after the start. */
+  const sold =
+    (size: string): NonNullable<Scene['between']> =>
+    (venue, time) => {
+      const params = { market_id: 'BTC-USD', type: 'market', side: 'short', size, price: '60000' } as never;
+      time.at(START + 10_000, () => {
+        void venue.send(toWireRequest('POST /orders', params, SIMULATED_PROFILE), { timeoutMs: 1000 });
+      });
+      return venue;
+    };
+  const TRIGGERED = `${LONG}${STOP.replace('60000', '63000')}  - wait: 40s\n${CLOSE}`;
+  const HELD = `${LONG}  - manage: {market: BTC-USD, side: short, stop_loss: {trigger: 63000, price: 59000}`;
+  const TARGET = 'take_profit: {trigger: 65000, price: 64900}, time_limit: 40s';
+  const TWICE = `${LONG}  - wait: 15s\n${LONG}${STOP}    catch: [{on: [rejected], then: continue}]\n${CLOSE}`;
+  const THEN_CLOSE = 'on_error: [{close: BTC-USD}]\n';
+
+  it.each([
+    ['all of it, which shows as the stop is cancelled', 0.1, TRIGGERED, '', '62900', []],
+    ['more than it', 0.3, TRIGGERED, '', '62900', []],
+    ['a part, and the stop the rest', 0.06, TRIGGERED, '', '62900', []],
+    ['a part, and the stop of manage the rest', 0.06, `${HELD}}\n`, THEN_CLOSE, '62900', []],
+    ['a part, and the target of manage the rest', 0.06, `${HELD}, ${TARGET}}\n`, THEN_CLOSE, '65100', []],
+    ['all of it, before the run bought more', 0.2, TWICE, '', '64000', []],
+    ['nothing: the stop has', 0, TRIGGERED, '', '62900', []],
+  ] as const)('by orders at the venue, %s: is not closed once more', async (_, size, steps, head, price, exits) => {
+    const points = [
+      { afterMs: 0, price: '64000' },
+      { afterMs: 30_000, price },
+    ];
+    const path = { kind: 'points', points } as const;
+    const market = { tick: '1', lot: '0.0001', start: '64000', spreadBps: 0, depth: '100', path } as const;
+    const config = { markets: { 'BTC-USD': market } };
+    const between: NonNullable<Scene['between']> = size === 0 ? (venue) => venue : sold(String(size));
+    const played = await play(steps, { head, config, between });
+    const own = played.books.orders.filter(({ client_order_id: id }) => id !== '');
+    const sells = own.filter(({ type, side, filled }) => type === 'market' && side === 'short' && filled !== '0');
+    expect(sells.map(({ filled }) => filled)).toEqual(exits);
+    const taken = Math.min(steps === TWICE ? 0.2 : 0.1, size);
+    expect(played.report.outcome).toBe(taken === 0 ? 'succeeded' : 'failed');
+    expect(played.report.residual.map((left) => [left.side, Number(left.size)])).toEqual(
+      taken === 0 ? [] : [['long', taken]],
+    );
+  });
+
+  it('is asked where the venue refuses to cancel the stop, because it has ended it', async () => {
+    const params = { order_id: 'BTC-USD@1002', market_id: 'BTC-USD' } as never;
+    const between: NonNullable<Scene['between']> = (venue, time) => {
+      time.at(START + 11_000, () => {
+        void venue.send(toWireRequest('DELETE /orders', params, SIMULATED_PROFILE), { timeoutMs: 1000 });
+      });
+      return sold('0.1')(venue, time);
+    };
+    const played = await play(`${LONG}${STOP}  - wait: 40s\n${CLOSE}`, { between });
+    const own = played.books.orders.filter(({ client_order_id: id }) => id !== '');
+    expect(own.map(({ type, filled }) => [type, filled])).toEqual([
+      ['market', '0.1'],
+      ['stop_loss', '0'],
+    ]);
+    expect(played.report.outcome).toBe('failed');
   });
 
   it('is asked where the venue has rejected the stop, because there is no position', async () => {

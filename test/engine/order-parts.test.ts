@@ -199,11 +199,20 @@ describe('placing an order', () => {
     expect(stage.sent).toHaveLength(1);
   });
 
-  it('whose session was refused twice is looked up once and fails', async () => {
+  it('whose session was refused twice is looked up each time, and fails', async () => {
     const refused: Posted = { kind: 'rejected', failure: 'unauthorized', definite: true, state: 'draft' };
     const stage = placing([refused, refused]);
     expect(await stage.fails()).toMatchObject({ name: 'StepFailure' });
-    expect(stage.did).toEqual(['swept', 'switch', 'post', 'looks up refused', 'swept', 'switch', 'post']);
+    expect(stage.did).toEqual([
+      'swept',
+      'switch',
+      'post',
+      'looks up refused',
+      'swept',
+      'switch',
+      'post',
+      'looks up refused',
+    ]);
     const found = placing([{ ...refused, state: 'open' }], { looked: true });
     expect((await found.place()).snapshot.state).toBe('open');
   });

@@ -54,6 +54,34 @@ it.each([
   expect(report.outcome).toBe('succeeded');
 });
 
+it('refused for its session twice, and there the second time: an exit sells nothing once more', async () => {
+  const body = JSON.stringify({ success: false, error: 'JWT_EXPIRED', result: [] });
+  const faults = [false, true].map((processed, index) => ({
+    on: 'POST /orders',
+    when: { call: index + 2 },
+    do: 'status' as const,
+    status: 401,
+    body,
+    processed,
+  }));
+  const text = `runbook: orders
+dsl: 1
+leaves: {position: none}
+steps:
+  - place: {type: market, market: BTC-USD, side: long, size: 0.01, price: 70000}
+  - close: BTC-USD
+`;
+  const loaded = loadedFrom({ file: 'orders.yaml', text });
+  const scene: Scene = { loaded, inputs: inputsFrom(loaded, {}), config: { ...AFTER_A_SECOND, faults } };
+  const performance = await perform(scene);
+  await replay(performance, scene);
+  expect(performance.books.orders.map(({ side, filled }) => [side, filled])).toEqual([
+    ['long', '0.01'],
+    ['short', '0.01'],
+  ]);
+  expect(performance.report.outcome).toBe('succeeded');
+});
+
 const SHOWN_LATE: SimulatorConfig = { visibilityLagMs: { min: 9_000, max: 9_000 } };
 
 it('refused in words of a session without a 401 is not sent again before its absence is proven', async () => {

@@ -156,11 +156,12 @@ export class Placing {
           throw toFailure(outcome, at.step);
         case 'rejected': {
           if (outcome.failure === 'duplicate') break;
-          // A refused session is definite by the venue's document. The look-up is late enough to find an order that was accepted anyway.
+          // A refused session is definite by the venue's document. The look-up is late enough to find an order that was accepted anyway:
+          // also behind the last refusal, because who believes that one sends another order.
           if (
             outcome.failure === 'unauthorized' &&
-            sends === 1 &&
-            !(await this.parts.resolution.lookUpRefused(order, at.step))
+            !(await this.parts.resolution.lookUpRefused(order, at.step)) &&
+            sends === 1
           )
             continue;
           if (outcome.failure === 'unauthorized' && order.snapshot.state !== 'draft') return this.adopt(order, at.step);

@@ -25,7 +25,7 @@ import { createSignal, sleepUntil } from '../waiting.ts';
 import { boundExit } from './barriers.ts';
 import type { StepExecution } from './execution.ts';
 import { cancelSideBySide, ensureBand, makeOrderContext, placeOrder, RateWait, registerUndo } from './order-steps.ts';
-import { readClosedByOthers } from './others.ts';
+import { listTaken, readClosedByOthers } from './others.ts';
 
 type ClosingExecution = StepExecution<StepOf<'manage' | 'close'>>;
 
@@ -93,6 +93,8 @@ export class MarketExit {
   private covers = 0;
   /** What others have closed of the position, base currency: no market order is sent for it. */
   private closedByOthers = new Decimal(0);
+  /** How many orders have shown that others close. */
+  private taken = 0;
   /** The last order that was refused for its rate: it is looked up before another one is sent. */
   private limited: { readonly leg: string; readonly replaces: OrderHandle | undefined } | undefined;
   /** Until when market orders that cannot be sent do not count, from the first of them on. */
@@ -119,7 +121,7 @@ export class MarketExit {
     try {
       this.stops = of.listStops();
       if (this.computeLeft().lte(0)) return;
-      this.closedByOthers = await readClosedByOthers(execution, of.market, of.side);
+      await this.readTaken();
       const left = this.computeLeft();
       if (left.lte(0)) throw this.describeTaken();
       const what = `close ${formatDecimal(left)} of the position in ${of.market} by market orders, its own orders there cancelled first`;
@@ -177,6 +179,15 @@ export class MarketExit {
       if (error instanceof Halt) halt ??= error;
     }
     if (halt !== undefined) throw halt;
+  }
+
+  /** Reads what others have closed, where an order shows it of which it was not asked yet. */
+  private async readTaken(): Promise<void> {
+    const { execution, of } = this;
+    const taken = listTaken(execution.run, of.market, of.side).length;
+    if (taken === this.taken) return;
+    this.taken = taken;
+    this.closedByOthers = await readClosedByOthers(execution, of.market, of.side);
   }
 
   /** The part that others have closed is the run's own still, as far as its fills say. */
@@ -259,6 +270,8 @@ export class MarketExit {
       await endOrders(execution, closing(), { cancel: scope, exit: this.consent });
       // A stop that had not triggered has filled nothing, and the position is bare meanwhile.
       if (isFirst) await this.readBeforeFirst(({ triggered }, { type }) => triggered === true || !isStop(type));
+      // That others have closed may not show before the end of a stop is read, which was to be cancelled.
+      if (isFirst) await this.readTaken();
       const left = this.computeLeft();
       if (left.lte(0)) return undefined;
       if (!isFirst) {

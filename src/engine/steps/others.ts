@@ -6,6 +6,7 @@ import { Decimal, decimal, formatDecimal } from '../../base/decimal.ts';
 import type { TrackedOrder } from '../../journal/orders.ts';
 import { isPositionStop } from '../../venue/order/context.ts';
 import { isOwnClientOrderId } from '../../venue/order/identity.ts';
+import { getExposure } from '../../venue/order/life.ts';
 import { makeMarketFillParams, makeMarketParams, makeReadParams } from '../../venue/order/requests.ts';
 import { Pages } from '../../venue/pages.ts';
 import { type CallOutcome, SWEEP, type VenueCall } from '../../venue/port.ts';
@@ -37,10 +38,10 @@ export async function readClosedByOthers(
 ): Promise<Decimal> {
   const { log } = run;
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
-  const taken = own.filter((order) => order.intent.side === side && isTakenAway(order));
+  const taken = listTaken(run, market, side);
   const [last] = taken.slice(-1);
   if (last === undefined) return NONE;
-  const since = findSince(own, taken, side);
+  const since = findSince(own, side);
   const from = run.orderManager.watch.lookFrom(last.createdAt);
   const ask = { run, path, until: run.clock.now() + READ_ALL_WITHIN_MS };
   const fills = await readFills(ask, market, Math.max(from, since));
@@ -58,6 +59,12 @@ export async function readClosedByOthers(
     log.append('order.alarmed', { clientOrderId, alarm: 'ClosedByOthers', detail }, path);
   }
   return closed;
+}
+
+/** The orders of the run that could only close on `side`, and whose end or size shows that others have closed of the position as well. */
+export function listTaken({ log }: StepExecution['run'], market: string, side: Side): readonly TrackedOrder[] {
+  const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
+  return own.filter((order) => order.intent.side === side && (isTakenAway(order) || hasClosedLess(order, own)));
 }
 
 /** The fills of a market: newer ones of other programs must not hide those that closed. */
@@ -117,26 +124,45 @@ function listNetting(records: readonly OrderRecord[]): ReadonlySet<string> {
   return new Set(netting.map(({ id }) => id));
 }
 
-/** The time, µs, from which fills of others count: the last one of the run's own that opened, or the last change of a stop if earlier. */
-function findSince(own: readonly TrackedOrder[], taken: readonly TrackedOrder[], side: Side): number {
-  const opening = own.filter(({ intent }) => intent.side !== side);
-  const opened = findLatest(opening.flatMap(({ snapshot }) => [...snapshot.context.fills.values()]));
-  // The time of a record may be that of its last change.
-  return findLatest(
-    taken.map(({ snapshot }) => ({ timestamp: Math.min(snapshot.context.lastRecord?.timestamp ?? opened, opened) })),
-  );
+/**
+ * The time, µs, from which fills of others count: when the run began to hold what it holds now. What it opened later must not hide what
+ * others had closed before, which an exit may have left out already.
+ */
+function findSince(own: readonly TrackedOrder[], side: Side): number {
+  const fills = own.flatMap(({ snapshot }) => [...snapshot.context.fills.values()]);
+  let held = NONE;
+  let since = Number.NEGATIVE_INFINITY;
+  for (const { side: traded, size, timestamp } of fills.sort((a, b) => a.timestamp - b.timestamp)) {
+    const before = held;
+    held = traded === side ? held.minus(decimal(size)) : held.plus(decimal(size));
+    if (before.lte(0) && held.gt(0)) since = timestamp;
+  }
+  return since;
 }
 
-/** As many as a run of a month has fill no list of arguments. */
-function findLatest(rows: readonly { readonly timestamp: number }[]): number {
-  return rows.reduce((latest, { timestamp }) => Math.max(latest, timestamp), Number.NEGATIVE_INFINITY);
-}
-
-/** Whether it is a stop or a target that the venue ended or rejected without a request of this program. */
+/**
+ * Whether it is a stop or a target that the venue ended or rejected without a request of this program. One whose cancel the venue never
+ * accepted may have ended before.
+ */
 function isTakenAway(order: TrackedOrder): boolean {
   const { intent, snapshot } = order;
-  const isRejected = snapshot.state === 'rejected' && (isStop(intent.type) || isPositionStop(intent));
-  return isRejected || isEndedByOthers(order);
+  if (!isStop(intent.type) && !isPositionStop(intent)) return false;
+  const { cancel } = snapshot.context;
+  const isUnasked = snapshot.state === 'canceled' && cancel?.cause === 'run' && cancel.accepted !== true;
+  return snapshot.state === 'rejected' || isUnasked || isEndedByOthers(order);
+}
+
+/** Whether a fraction of the position has closed less than that of what the run held: the account held less by then. */
+function hasClosedLess(order: TrackedOrder, own: readonly TrackedOrder[]): boolean {
+  const { intent, snapshot } = order;
+  if (!isPositionStop(intent) || snapshot.state !== 'closed') return false;
+  const { context } = snapshot;
+  const at = Math.min(...[...context.fills.values()].map(({ timestamp }) => timestamp));
+  const before = own.flatMap(({ snapshot: { context: other } }) =>
+    other === context ? [] : [...other.fills.values()].filter(({ timestamp }) => timestamp < at),
+  );
+  const held = sumSigned(before, intent.side).negated();
+  return decimal(getExposure(snapshot).filled).lt(held.times(decimal(intent.size)));
 }
 
 function sumSigned(fills: readonly FillRecord[], side: Side): Decimal {

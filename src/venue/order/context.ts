@@ -135,6 +135,8 @@ export interface Cancel {
   readonly sentAt: number;
   /** When the cancel in force was answered or given up. */
   readonly ackedAt?: number | undefined;
+  /** Whether the venue has ever accepted one; an order that ends without that may have ended before. */
+  readonly accepted?: boolean | undefined;
   /** DELETEs requested in all. */
   readonly tries: number;
 }

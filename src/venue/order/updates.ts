@@ -5,7 +5,14 @@
 
 import type { OrderRecord } from '../records.ts';
 import { begin, type Change, type Draft, enter, NOTHING, raise, toChange, type Writable, want } from './change.ts';
-import { type CancelCause, isPositionStop, type Observation, type OrderContext, type OrderEvent } from './context.ts';
+import {
+  type Cancel,
+  type CancelCause,
+  isPositionStop,
+  type Observation,
+  type OrderContext,
+  type OrderEvent,
+} from './context.ts';
 import { bookFillOfOrder, settleFills, takeFilled } from './filled.ts';
 import { isSameDecimal, isZeroDecimal } from './fills.ts';
 import { isEndDoubted } from './guards.ts';
@@ -125,11 +132,11 @@ function updateContext(draft: Draft, event: OrderEvent): void {
       return;
     case 'CANCEL_ACK':
     case 'CANCEL_UNKNOWN':
-      resolveCancel(order, order.cancel?.cause ?? 'run', event.at);
+      resolveCancel(order, order.cancel?.cause ?? 'run', event.at, event.type === 'CANCEL_ACK');
       want(draft, 'resync');
       return;
     case 'CANCEL_FINAL':
-      resolveCancel(order, order.cancel?.cause ?? 'run', event.at);
+      resolveCancel(order, order.cancel?.cause ?? 'run', event.at, true);
       // The answer proves the end, but not how much was filled before it.
       want(draft, 'resync');
       return;
@@ -203,13 +210,15 @@ function askCancel({ order, from }: Draft, cause: CancelCause, at: number): void
   if (isTerminal(from) || from === 'draft') return;
   // No DELETE is sent while the POST is in flight: the cancel is kept, and its tries begin when there is an order to cancel.
   const tries = (order.cancel?.tries ?? 0) + (from === 'submitting' ? 0 : 1);
-  order.cancel = { cause: order.cancel?.cause ?? cause, sentAt: at, tries };
+  const { cause: before = cause, accepted } = order.cancel ?? {};
+  order.cancel = { cause: before, sentAt: at, tries, accepted };
 }
 
-function resolveCancel(order: Writable<OrderContext>, cause: CancelCause, at: number): void {
-  const known = order.cancel ?? { cause, sentAt: at, tries: 0 };
+function resolveCancel(order: Writable<OrderContext>, cause: CancelCause, at: number, isAccepted = false): void {
+  const known: Cancel = order.cancel ?? { cause, sentAt: at, tries: 0 };
+  const accepted = isAccepted || known.accepted === true;
   // Not `{ ...known, ackedAt }`: to an object made so V8 gives a shape of its own, 250 bytes that are kept with the order.
-  order.cancel = { cause: known.cause, sentAt: known.sentAt, tries: known.tries, ackedAt: at };
+  order.cancel = { cause: known.cause, sentAt: known.sentAt, tries: known.tries, ackedAt: at, accepted };
 }
 
 /** An account-wide cancel. An order whose POST is in flight may arrive after it, so nothing is concluded for that order. */
