@@ -106,6 +106,7 @@ export function completing(
   return {
     clock,
     seen,
+    fillsReadAt: made.fillsReadAt,
     looks,
     exits,
     complete,

@@ -75,6 +75,76 @@ describe('orders that ended short', () => {
     expect(sent).toHaveLength(8);
   });
 
+  it('count as lately ended up to the millisecond at which their fills must be out: all of these are read', async () => {
+    const end = (agoMs: number) => Array.from({ length: 25 }, () => canceled(START - agoMs));
+    const count = async (agoMs: number) => {
+      const { looks, run, sent } = completing();
+      const orders = end(agoMs);
+      await run(looks.readUnseen(orders, LOOK));
+      return sent[0]?.what.split(', ').length;
+    };
+    expect([await count(32_500), await count(32_501)]).toEqual([25, 20]);
+  });
+
+  it('are given where more has come to light', async () => {
+    const rejected = () =>
+      make('BTC-USD', { size: '10', filled: '4', recordFilled: '4', terminalAt: START - 3000 }, 'rejected');
+    const [same, more] = [rejected(), rejected()];
+    const { looks, run } = completing((what) => {
+      // The reading of its fills shows what its record had shown before.
+      if (what === `fills of ${nameOf(more)}`)
+        Object.assign(more.snapshot, { context: { ...more.snapshot.context, filled: '5', recordFilled: '6' } });
+      return undefined;
+    });
+    expect(await run(looks.readEnded([same, more], 's', new Cancellation()))).toEqual([more]);
+  });
+
+  it('are read again five seconds later, until their fills must be out', async () => {
+    const [terminalAt, since] = [START - 3000, START - 3000];
+    const order = make('BTC-USD', { size: '10', filled: '4', recordFilled: '4', terminalAt, since }, 'canceled');
+    const { looks, run, clock, sent } = completing();
+    const fills = () => sent.filter(({ what }) => what.startsWith('fills')).map(({ at }) => at);
+    const lookAt = async (at: number) => {
+      await run(new Promise<void>((done) => void clock.at(START + at, done)));
+      await run(looks.readEnded([order], 's', new Cancellation()));
+    };
+    await run(looks.readEnded([order], 's', new Cancellation()));
+    const [first = 0] = fills();
+    const out = 27_000;
+    for (const at of [first + 4999, first + 5000, out - 1, out + 5000, out + 10_000]) await lookAt(at);
+    expect(fills()).toEqual([first, first + 5000, out - 1, out + 5000]);
+  });
+
+  it.each([
+    ['when a record must have shown it, to the millisecond, was asked about', 30_000, [], true],
+    ['before that was not', 30_001, [], false],
+    ['before that was asked about all the same', 30_001, ['asked'], true],
+  ])('and of which no answer shows the end, one that ended %s', (_, shownAgoMs, asked, isUnseen) => {
+    const order = canceled(START - 2500 - shownAgoMs);
+    const { looks } = completing();
+    expect(looks.listUnseen([order], asked.length > 0 ? [order] : [])).toEqual(isUnseen ? [order] : []);
+  });
+
+  it('are asked for once more where the answer lacks one that it has to show by now', async () => {
+    const order = make(
+      'BTC-USD',
+      { size: '10', filled: '4', recordFilled: '4', terminalAt: START - 2500, confirmedAt: START - 9000 },
+      'canceled',
+    );
+    const { looks, run, asked } = completing((_, nth) =>
+      nth === 1 ? { kind: 'confirmed', lacks: [order] } : undefined,
+    );
+    await run(looks.readUnseen([order], LOOK));
+    expect(asked()).toEqual([`record of ${nameOf(order)}`, `record of ${nameOf(order)}`]);
+  });
+
+  it('are not asked for again where an answer shows nothing of one that no record has shown', async () => {
+    const order = canceled(START - 3000);
+    const { looks, run, asked, entries } = completing(() => ({ kind: 'confirmed', lacks: [order] }));
+    await run(looks.readUnseen([order], LOOK));
+    expect([asked(), entries]).toEqual([[`record of ${nameOf(order)}`], []]);
+  });
+
   it('are not waited for by a step that is cancelled', async () => {
     const { looks, run, clock, sent } = completing();
     const cancel = new Cancellation();

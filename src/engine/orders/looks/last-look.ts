@@ -137,7 +137,6 @@ export class LastLook {
     // Of several that are read one by one some may have been shown when the tokens ran out.
     let left = orders;
     for (const delay of [...LAST_LOOK_DELAYS_MS, undefined]) {
-      if (left.length === 0) return;
       const askedAt = clock.now();
       const deadlineAt = Math.max(askedAt, tokensUntil);
       const urgency = left.length === 1 ? 'complete' : 'reconcile';
