@@ -32,7 +32,7 @@ export const CORE = {
   'src/engine/orders/watch.ts': inEngine('watch'),
   'src/engine/orders/completion.ts': inEngine('order-completion', 'completion', 'settling'),
   'src/engine/orders/completing.ts': inEngine('completing', 'fill-pages', 'completion', 'settling', 'withdrawal'),
-  'src/engine/orders/looks/seen-ends.ts': inEngine('order-looks', 'last-look', 'completion'),
+  'src/engine/orders/looks/seen-ends.ts': inEngine('seen-ends', 'order-looks', 'last-look', 'completion'),
   'src/engine/orders/looks/last-look.ts': inEngine('order-looks', 'last-look', 'completion'),
   'src/engine/orders/looks/exit-look.ts': inEngine('order-looks', 'last-look', 'completion'),
   'src/engine/orders/settle.ts': inEngine('settling', 'orders', 'cancel'),
