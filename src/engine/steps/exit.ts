@@ -187,7 +187,8 @@ export class MarketExit {
     const taken = listTaken(execution.run, of.market, of.side).length;
     if (taken === this.taken) return;
     this.taken = taken;
-    this.closedByOthers = await readClosedByOthers(execution, of.market, of.side);
+    // A question without an answer must not take away what the one before has shown.
+    this.closedByOthers = Decimal.max(this.closedByOthers, await readClosedByOthers(execution, of.market, of.side));
   }
 
   /** The part that others have closed is the run's own still, as far as its fills say. */
@@ -196,7 +197,7 @@ export class MarketExit {
     const { market } = this.of;
     return new StepFailure(
       'unprotected_position',
-      `others have closed ${formatDecimal(this.closedByOthers)} of the position in ${market} since its stop ended: no market order was sent for it, because it would open the opposite position`,
+      `others have closed ${formatDecimal(this.closedByOthers)} of the position in ${market} since the run began to hold it: no market order was sent for it, because it would open the opposite position`,
       this.execution.path,
     );
   }
