@@ -975,7 +975,10 @@ describe('what others have closed after they ended the stop', () => {
     expect([listSells(played), played.report.outcome]).toEqual([[], 'failed']);
   });
 
-  it('stays known where the question behind the end of another stop gets no answer', async () => {
+  it.each([
+    ['the first question about it', 1, ''],
+    ['that behind the end of another stop', 2, STOP.replace('60000', '60500')],
+  ])('is known where %s gets no answer', async (_, lost, second) => {
     const between: NonNullable<Scene['between']> = (venue, time) => {
       time.at(START + 11_000, () => {
         for (const order_id of ['BTC-USD@1002', 'BTC-USD@1003']) {
@@ -988,13 +991,13 @@ describe('what others have closed after they ended the stop', () => {
       return {
         async send(request, options) {
           if (request.endpoint === 'GET /fills') asked += 1;
-          if (request.endpoint !== 'GET /fills' || asked === 1) return inner.send(request, options);
+          if (request.endpoint !== 'GET /fills' || asked !== lost) return inner.send(request, options);
           return { kind: 'failure', sent: true, message: 'timeout: response' };
         },
       };
     };
     const guard = STOP.replace('- protect', '- id: guard\n    protect');
-    const steps = `${LONG}${guard}${STOP.replace('60000', '60500')}  - wait: 40s\n  - refresh: guard.stop_loss\n${CLOSE}`;
+    const steps = `${LONG}${guard}${second}  - wait: 40s\n  - refresh: guard.stop_loss\n${CLOSE}`;
     const played = await play(steps, { between });
     expect([listSells(played), played.report.outcome]).toEqual([['0.04'], 'failed']);
   });

@@ -186,9 +186,11 @@ export class MarketExit {
     const { execution, of } = this;
     const taken = listTaken(execution.run, of.market, of.side).length;
     if (taken === this.taken) return;
+    const closed = await readClosedByOthers(execution, of.market, of.side);
+    // Asked once more behind the cancels. What was known before is not taken away.
+    if (closed === undefined) return;
     this.taken = taken;
-    // A question without an answer must not take away what the one before has shown.
-    this.closedByOthers = Decimal.max(this.closedByOthers, await readClosedByOthers(execution, of.market, of.side));
+    this.closedByOthers = closed;
   }
 
   /** The part that others have closed is the run's own still, as far as its fills say. */

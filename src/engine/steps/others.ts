@@ -27,14 +27,14 @@ type Asking = Pick<StepExecution, 'run' | 'path'> & { readonly until: number };
 
 /**
  * How much others have closed on `side` since an order of the run that could only close there ended without a request of the run: a venue
- * ends such orders with the position, and a person does so who closes it by hand. Where none did, or no answer came, nothing is read or
- * known: 0. What others traded both ways counts as the difference; what other runs of this program trade of their own does not count.
+ * ends such orders with the position, and a person does so who closes it by hand. Where none did, nothing is read: 0; undefined where no
+ * answer came. What others traded both ways counts as the difference; what other runs of this program trade of their own does not count.
  */
 export async function readClosedByOthers(
   { run, path }: Pick<StepExecution, 'run' | 'path'>,
   market: string,
   side: Side,
-): Promise<Decimal> {
+): Promise<Decimal | undefined> {
   const { log } = run;
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
   const taken = listTaken(run, market, side);
@@ -44,6 +44,7 @@ export async function readClosedByOthers(
   const ask = { run, path, until: run.clock.now() + READ_ALL_WITHIN_MS };
   // Not from the last of these orders on: others may have closed long before it was placed.
   const fills = await readFills(ask, market, since);
+  if (fills === undefined) return undefined;
   const others = fills.filter(
     (fill) => fill.market_id === market && fill.timestamp > since && log.tracker.byId(fill.order_id) === undefined,
   );
@@ -69,11 +70,12 @@ export function listTaken({ log, venue }: StepExecution['run'], market: string, 
 }
 
 /** The fills of a market: newer ones of other programs must not hide those that closed. */
-async function readFills(ask: Asking, market: string, since: number): Promise<readonly FillRecord[]> {
+async function readFills(ask: Asking, market: string, since: number): Promise<readonly FillRecord[] | undefined> {
   const list = new Pages<FillRecord>(MOST_PAGES);
   for (let page = 0; ; page += 1) {
     const answer = await read(ask, 'GET /fills', makeMarketFillParams<never>(market, since, page));
-    if (answer === undefined || !list.take(answer.result, answer.unread?.length)) return list.rows;
+    if (answer === undefined) return page === 0 ? undefined : list.rows;
+    if (!list.take(answer.result, answer.unread?.length)) return list.rows;
   }
 }
 
