@@ -937,6 +937,12 @@ describe('what others have closed after they ended the stop', () => {
   const TWICE = `${LONG}  - wait: 15s\n${LONG}${STOP}    catch: [{on: [rejected], then: continue}]\n${CLOSE}`;
   const THEN_CLOSE = 'on_error: [{close: BTC-USD}]\n';
 
+  /** What market orders of the run have sold. */
+  const listSells = ({ books }: Performance) =>
+    books.orders.flatMap(({ client_order_id: id, type, side, filled }) =>
+      id !== '' && type === 'market' && side === 'short' && filled !== '0' ? [filled] : [],
+    );
+
   it.each([
     ['all of it, which shows as the stop is cancelled', 0.1, TRIGGERED, '', '62900', []],
     ['more than it', 0.3, TRIGGERED, '', '62900', []],
@@ -955,14 +961,53 @@ describe('what others have closed after they ended the stop', () => {
     const config = { markets: { 'BTC-USD': market } };
     const between: NonNullable<Scene['between']> = size === 0 ? (venue) => venue : sold(String(size));
     const played = await play(steps, { head, config, between });
-    const own = played.books.orders.filter(({ client_order_id: id }) => id !== '');
-    const sells = own.filter(({ type, side, filled }) => type === 'market' && side === 'short' && filled !== '0');
-    expect(sells.map(({ filled }) => filled)).toEqual(exits);
+    expect(listSells(played)).toEqual(exits);
     const taken = Math.min(steps === TWICE ? 0.2 : 0.1, size);
     expect(played.report.outcome).toBe(taken === 0 ? 'succeeded' : 'failed');
     expect(played.report.residual.map((left) => [left.side, Number(left.size)])).toEqual(
       taken === 0 ? [] : [['long', taken]],
     );
+  });
+
+  it('is not closed once more where it was long before the last stop', async () => {
+    const later = `${LONG}  - wait: 2h\n${LONG}${STOP}    catch: [{on: [rejected], then: continue}]\n${CLOSE}`;
+    const played = await play(later, { between: sold('0.2') });
+    expect([listSells(played), played.report.outcome]).toEqual([[], 'failed']);
+  });
+
+  it.each([
+    ['the first question about it', 1, ''],
+    ['that behind the end of another stop', 2, STOP.replace('60000', '60500')],
+  ])('is known where %s gets no answer', async (_, lost, second) => {
+    const between: NonNullable<Scene['between']> = (venue, time) => {
+      time.at(START + 11_000, () => {
+        for (const order_id of ['BTC-USD@1002', 'BTC-USD@1003']) {
+          const params = { order_id, market_id: 'BTC-USD' } as never;
+          void venue.send(toWireRequest('DELETE /orders', params, SIMULATED_PROFILE), { timeoutMs: 1000 });
+        }
+      });
+      const inner = sold('0.06')(venue, time);
+      let asked = 0;
+      return {
+        async send(request, options) {
+          if (request.endpoint === 'GET /fills') asked += 1;
+          if (request.endpoint !== 'GET /fills' || asked !== lost) return inner.send(request, options);
+          return { kind: 'failure', sent: true, message: 'timeout: response' };
+        },
+      };
+    };
+    const guard = STOP.replace('- protect', '- id: guard\n    protect');
+    const steps = `${LONG}${guard}${second}  - wait: 40s\n  - refresh: guard.stop_loss\n${CLOSE}`;
+    const played = await play(steps, { between });
+    expect([listSells(played), played.report.outcome]).toEqual([['0.04'], 'failed']);
+  });
+
+  it('is not asked where a fraction has closed its part, rounded down to a lot', async () => {
+    const target =
+      '  - protect: {market: BTC-USD, side: short, take_profit: {fraction: 1 / 3, trigger: 64000, price: 63900}}\n';
+    const played = await play(`${LONG}${target}  - wait: 10s\n${CLOSE}`);
+    expect([listSells(played), played.report.outcome]).toEqual([['0.0667'], 'succeeded']);
+    expect(played.report.requests.filter(({ path }) => path === '/fills')).toEqual([]);
   });
 
   it('is asked where the venue refuses to cancel the stop, because it has ended it', async () => {

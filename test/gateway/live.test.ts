@@ -552,6 +552,8 @@ describe('openLive', () => {
     expect(open('https://venue.example', { NODE_DEBUG: 'http' })).toEqual({
       problem: expect.stringContaining('NODE_DEBUG'),
     });
+    // Set to nothing it prints nothing.
+    expect(open('https://venue.example', { NODE_DEBUG: '' })).not.toHaveProperty('problem');
   });
 
   it.each([['https://10.0.0.1'], ['https://[fd00::1]'], ['https://169.254.169.254'], ['https://0.0.0.0']])(

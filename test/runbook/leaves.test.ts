@@ -452,6 +452,8 @@ vars: {legs: {type: list<order>, init: []}}
     // It may cancel the stop.
     const cancel = '  - cancel: {mine: "${entry.market_id}"}\n';
     expect(leaks(entry('inputs.market') + guard + cancel, { head })).toEqual(UNPROVEN);
+    const failing = `${close('entry.market_id')}    catch: [{on: [unprotected_position], then: continue}]\n`;
+    expect(leaks(entry('inputs.market') + guard + failing, { head })).toEqual(UNPROVEN);
   });
 
   it('follow the names of a def', () => {

@@ -113,6 +113,27 @@ describe('an order that no step has used since it was placed', () => {
       expect(stale(rounds(`  - ${use}\n${ask}${keep}`), kept)).toEqual(found);
     });
 
+    it.each([
+      ['in: kept\n      do:\n        - refresh: o', []],
+      ['in: kept\n      do:\n        - cancel: o', []],
+      ['in: kept\n      do:\n        - if: o.open\n          cancel: o', []],
+      ['in: kept.filter(k, k.open)\n      do:\n        - refresh: o', []],
+      ['in: kept.filter(k, k.price > 1)\n      do:\n        - refresh: o', stalePosition],
+      ['in: kept\n      do:\n        - notify: {to: ops, text: "${o.side}"}', stalePosition],
+    ])('is used through each item of the list that keeps it: %s', (loop, found) => {
+      const keep = `${place()}  - set:\n      kept: kept + [entry]\n`;
+      const each = `  - for_each:\n      each: o\n      ${loop}\n`;
+      expect(stale(rounds(`${each}${ask}${keep}`), kept)).toEqual(found);
+    });
+
+    it('is in no list that was begun anew', () => {
+      const keep = (value: string) =>
+        `${place()}  - set:\n      kept: kept + [entry]\n  - set:\n      kept: "${value}"\n`;
+      const use = '  - if: kept.size() > 0\n    cancel: kept\n';
+      expect(stale(rounds(`${use}${ask}${keep('[entry]')}`), kept)).toEqual([]);
+      expect(stale(rounds(`${use}${ask}${keep('[]')}`), kept)).toEqual(stalePosition);
+    });
+
     it('is used through the list that collects it', () => {
       const loop = `  - id: ladder\n    for_each:\n      each: k\n      in: range(3)\n      do:\n${place().replace(/^/gm, '      ').trimEnd()}\n      collect: {o: entry}\n`;
       expect(stale(loop + ask)).toEqual(stalePosition);

@@ -186,8 +186,11 @@ export class MarketExit {
     const { execution, of } = this;
     const taken = listTaken(execution.run, of.market, of.side).length;
     if (taken === this.taken) return;
+    const closed = await readClosedByOthers(execution, of.market, of.side);
+    // Asked once more behind the cancels. What was known before is not taken away.
+    if (closed === undefined) return;
     this.taken = taken;
-    this.closedByOthers = await readClosedByOthers(execution, of.market, of.side);
+    this.closedByOthers = closed;
   }
 
   /** The part that others have closed is the run's own still, as far as its fills say. */
@@ -196,7 +199,7 @@ export class MarketExit {
     const { market } = this.of;
     return new StepFailure(
       'unprotected_position',
-      `others have closed ${formatDecimal(this.closedByOthers)} of the position in ${market} since its stop ended: no market order was sent for it, because it would open the opposite position`,
+      `others have closed ${formatDecimal(this.closedByOthers)} of the position in ${market} since the run began to hold it: no market order was sent for it, because it would open the opposite position`,
       this.execution.path,
     );
   }

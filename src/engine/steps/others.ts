@@ -27,28 +27,29 @@ type Asking = Pick<StepExecution, 'run' | 'path'> & { readonly until: number };
 
 /**
  * How much others have closed on `side` since an order of the run that could only close there ended without a request of the run: a venue
- * ends such orders with the position, and a person does so who closes it by hand. Where none did, or no answer came, nothing is read or
- * known: 0. What others traded both ways counts as the difference; what other
- * runs of this program trade of their own does not count.
+ * ends such orders with the position, and a person does so who closes it by hand. Where none did, nothing is read: 0; undefined where no
+ * answer came. What others traded both ways counts as the difference; what other runs of this program trade of their own does not count.
  */
 export async function readClosedByOthers(
   { run, path }: Pick<StepExecution, 'run' | 'path'>,
   market: string,
   side: Side,
-): Promise<Decimal> {
+): Promise<Decimal | undefined> {
   const { log } = run;
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
   const taken = listTaken(run, market, side);
   const [last] = taken.slice(-1);
   if (last === undefined) return NONE;
   const since = findSince(own, side);
-  const from = run.orderManager.watch.lookFrom(last.createdAt);
   const ask = { run, path, until: run.clock.now() + READ_ALL_WITHIN_MS };
-  const fills = await readFills(ask, market, Math.max(from, since));
+  // Not from the last of these orders on: others may have closed long before it was placed.
+  const fills = await readFills(ask, market, since);
+  if (fills === undefined) return undefined;
   const others = fills.filter(
     (fill) => fill.market_id === market && fill.timestamp > since && log.tracker.byId(fill.order_id) === undefined,
   );
   if (sumSigned(others, side).lte(0)) return NONE;
+  const from = run.orderManager.watch.lookFrom(last.createdAt);
   const netting = listNetting(await readOrders(ask, market, from, new Set(others.map(({ order_id: id }) => id))));
   const closing = others.filter((fill) => !netting.has(fill.order_id));
   const closed = Decimal.max(sumSigned(closing, side), 0);
@@ -62,17 +63,19 @@ export async function readClosedByOthers(
 }
 
 /** The orders of the run that could only close on `side`, and whose end or size shows that others have closed of the position as well. */
-export function listTaken({ log }: StepExecution['run'], market: string, side: Side): readonly TrackedOrder[] {
+export function listTaken({ log, venue }: StepExecution['run'], market: string, side: Side): readonly TrackedOrder[] {
   const own = log.tracker.orders().filter(({ intent }) => intent.market === market);
-  return own.filter((order) => order.intent.side === side && (isTakenAway(order) || hasClosedLess(order, own)));
+  const lot = venue.market(market)?.lot ?? '0';
+  return own.filter((order) => order.intent.side === side && (isTakenAway(order) || hasClosedLess(order, own, lot)));
 }
 
 /** The fills of a market: newer ones of other programs must not hide those that closed. */
-async function readFills(ask: Asking, market: string, since: number): Promise<readonly FillRecord[]> {
+async function readFills(ask: Asking, market: string, since: number): Promise<readonly FillRecord[] | undefined> {
   const list = new Pages<FillRecord>(MOST_PAGES);
   for (let page = 0; ; page += 1) {
     const answer = await read(ask, 'GET /fills', makeMarketFillParams<never>(market, since, page));
-    if (answer === undefined || !list.take(answer.result, answer.unread?.length)) return list.rows;
+    if (answer === undefined) return page === 0 ? undefined : list.rows;
+    if (!list.take(answer.result, answer.unread?.length)) return list.rows;
   }
 }
 
@@ -152,8 +155,11 @@ function isTakenAway(order: TrackedOrder): boolean {
   return snapshot.state === 'rejected' || isUnasked || isEndedByOthers(order);
 }
 
-/** Whether a fraction of the position has closed less than that of what the run held: the account held less by then. */
-function hasClosedLess(order: TrackedOrder, own: readonly TrackedOrder[]): boolean {
+/**
+ * Whether a fraction of the position has closed less than that of what the run held, which the venue rounds down to a lot: the account
+ * held less by then.
+ */
+function hasClosedLess(order: TrackedOrder, own: readonly TrackedOrder[], lot: string): boolean {
   const { intent, snapshot } = order;
   if (!isPositionStop(intent) || snapshot.state !== 'closed') return false;
   const { context } = snapshot;
@@ -162,7 +168,8 @@ function hasClosedLess(order: TrackedOrder, own: readonly TrackedOrder[]): boole
     other === context ? [] : [...other.fills.values()].filter(({ timestamp }) => timestamp < at),
   );
   const held = sumSigned(before, intent.side).negated();
-  return decimal(getExposure(snapshot).filled).lt(held.times(decimal(intent.size)));
+  const missing = held.times(decimal(intent.size)).minus(decimal(getExposure(snapshot).filled));
+  return missing.gt(0) && missing.gte(decimal(lot));
 }
 
 function sumSigned(fills: readonly FillRecord[], side: Side): Decimal {

@@ -51,7 +51,7 @@ export function openLive(parts: LiveParts): { readonly transport: LiveTransport 
         'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates; unset it, because a live run does not start with it',
     };
   }
-  if (parts.variables['NODE_DEBUG'] !== undefined) {
+  if ((parts.variables['NODE_DEBUG'] ?? '') !== '') {
     return {
       problem:
         'NODE_DEBUG makes Node print requests with the secrets in their headers; unset it, because a live run does not start with it',

@@ -135,11 +135,11 @@ export function assignName(state: PathState, isMeant: (market: string) => boolea
   };
 }
 
-/** Markets of which two are certainly not the same where their spelling differs: written out, or of an input. */
+/** Markets of which two count as different where their spelling differs: written out, or of an input, whose author would name it. */
 const APART = /^(?:"[^"]*"|inputs\.\w+)$/;
 
 /** Whether two markets may be the same: `entry.market_id`, or the item of another loop, is written in another way. */
-export function maybeSame(one: string, other: string): boolean {
+function maybeSame(one: string, other: string): boolean {
   return one === other || !(APART.test(one) && APART.test(other));
 }
 
@@ -183,6 +183,12 @@ export function uncover(state: PathState, market?: string, share?: Decimal): Pat
   const shares = state.covered.get(market) ?? [];
   const at = share === undefined ? -1 : shares.findIndex((each) => each.eq(share));
   return withShares(state, market, at === -1 ? [] : shares.toSpliced(at, 1));
+}
+
+/** Takes away what covers a market, also where it may be named in another way. */
+export function uncoverMeant(state: PathState, market: string): PathState {
+  const meant = [...state.covered.keys()].filter((each) => maybeSame(each, market));
+  return meant.reduce((each, covered) => uncover(each, covered), state);
 }
 
 function withShares(state: PathState, market: string, shares: readonly Decimal[]): PathState {

@@ -23,13 +23,13 @@ import {
   isSameSide,
   listExposed,
   makeFact,
-  maybeSame,
   mayCover,
   NOT_PLACED,
   type OrderFact,
   type PathState,
   START,
   uncover,
+  uncoverMeant,
   withOrder,
 } from './facts.ts';
 import { type Domain, FlowWalk, type Loop } from './walk.ts';
@@ -152,7 +152,7 @@ class LeavesDomain implements Domain<PathState> {
     }
     // Its exit may have closed a part. A `close` may have cancelled a stop that was not placed again; a `manage` cancels its own alone.
     if (step.verb === 'manage' || step.verb === 'close') {
-      const left = step.verb === 'close' ? uncover(state, spellValue(step.args.market)) : state;
+      const left = step.verb === 'close' ? uncoverMeant(state, spellValue(step.args.market)) : state;
       return { ...left, doubt: state.doubt || isExposed(state) };
     }
     const blocks = step.verb === 'wait_for' ? [] : listInnerBlocks(step);
@@ -290,11 +290,7 @@ class LeavesDomain implements Domain<PathState> {
     if (args.kind === 'mine') {
       const market = spellValue(args.market);
       const ended = changeOrders(state, (fact) => fact.market === market, endOrder);
-      const meant = [...state.covered.keys()].filter((each) => maybeSame(each, market));
-      return doubtElsewhere(
-        meant.reduce((each, covered) => uncover(each, covered), ended),
-        market,
-      );
+      return doubtElsewhere(uncoverMeant(ended, market), market);
     }
     const key = this.names.findPlace(findPlain(args.order));
     if (key !== undefined) return changeOrders(state, (_, each) => each === key, endOrder);

@@ -195,7 +195,9 @@ class StaleDomain implements Domain<StaleState> {
   passOver(loop: Loop, state: StaleState): StaleState | undefined {
     const origin = findItems(loop);
     const group = origin === undefined ? undefined : `${this.resolve(state, origin)}[]`;
-    const isGroup = group !== undefined && [...state.stale.keys()].some((key) => key.startsWith(group));
+    const kept = this.findKept(loop, state);
+    const isGroup =
+      group !== undefined && [...state.stale.keys()].some((key) => key.startsWith(group) || kept?.has(key) === true);
     return isGroup ? undefined : state;
   }
 
@@ -203,7 +205,18 @@ class StaleDomain implements Domain<StaleState> {
     const origin = findItems(loop);
     if (origin === undefined || !('each' in loop.args)) return this.forgetRound(loop, state);
     const names = new Map(state.names).set(loop.args.each, `${this.resolve(state, origin)}[]`);
-    return this.forgetRound(loop, { ...state, names });
+    const held = new Map(state.held);
+    held.delete(loop.args.each);
+    const kept = this.findKept(loop, state);
+    if (kept !== undefined) held.set(loop.args.each, kept);
+    return this.forgetRound(loop, { ...state, names, held });
+  }
+
+  /** What the variable holds whose orders a loop goes through, all of them or all that work: each round uses one, and together all. */
+  private findKept({ args }: Loop, state: StaleState): ReadonlySet<string> | undefined {
+    const tree = 'in' in args ? findPlain(args.in) : undefined;
+    const list = tree && findWhole(tree);
+    return list === undefined ? undefined : state.held.get(list);
   }
 
   /** Orders that a round collects are found under the name of the loop. */
@@ -317,12 +330,18 @@ class StaleDomain implements Domain<StaleState> {
     return { ...state, stale };
   }
 
-  /** What a variable held before and what is added to it: what is taken out of it may be in it all the same. */
+  /**
+   * What a variable held before and what is added to it: what is taken out of it may be in it all the same. A list of nothing, or of
+   * orders that have names, holds no other.
+   */
   private keep({ args }: StepOf<'set'>, state: StaleState): StaleState {
     const held = new Map(state.held);
     for (const { name, value } of args.names) {
-      const orders = new Set([...(state.held.get(name) ?? []), ...this.listNamed(state, [value])]);
+      const isAnew = value.reads.every((read) => this.orders.has(read));
+      const before = isAnew ? [] : (state.held.get(name) ?? []);
+      const orders = new Set([...before, ...this.listNamed(state, [value])]);
       if (orders.size > 0) held.set(name, orders);
+      else held.delete(name);
     }
     return { ...state, held };
   }
@@ -354,7 +373,7 @@ class StaleDomain implements Domain<StaleState> {
     }
     if (truth !== (says === 'terminal')) return state;
     const stale = new Map(state.stale);
-    stale.delete(key);
+    for (const each of [key, ...(state.held.get(order) ?? [])]) stale.delete(each);
     return { ...state, stale };
   }
 
@@ -396,6 +415,15 @@ function findEmpty(part: SyntaxNode, truth: boolean): string | undefined {
   const [left, right] = part.args;
   const list = left.op === 'rcall' && left.args[0] === 'size' ? findPath(left.args[1]) : undefined;
   return isZero(right) && truth === (part.op === '==') ? list : undefined;
+}
+
+/** The list all of whose orders are gone through, or all that work: `kept`, `kept.filter(o, o.open)`. */
+function findWhole(items: SyntaxNode): string | undefined {
+  if (items.op !== 'rcall') return findPath(items);
+  const [name, on, [item, body]] = items.args;
+  if (name !== 'filter' || item?.op !== 'id' || body?.op !== '.') return undefined;
+  const [of, field] = body.args;
+  return of.op === 'id' && of.args === item.args && field === 'open' ? findPath(on) : undefined;
 }
 
 /** Where the items of a loop come from, if that is one place. */

@@ -244,7 +244,7 @@ export const ORDER_ALARMS = {
   StopClosedMore:
     'a position stop closed more than the run held: it closes the position of the account, and what others held of it is gone too',
   ClosedByOthers:
-    'others have closed what the run holds, since its stop ended without a request of this program: no market order was sent for it; look at the position at the venue',
+    'others have closed what the run holds, as a stop or target of it shows that ended without a request of this program or closed less than its part: no market order was sent for that; look at the position at the venue',
   SelfMatchPossible: 'an order that closes was sent although it may trade with a resting order of our own',
   ExternalChange: 'the terms changed without an amend of ours',
   ExternalAction: 'the venue liquidated the position',
