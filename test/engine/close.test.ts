@@ -836,6 +836,29 @@ describe('what others have closed after they ended the stop', () => {
     expect(alarms.includes('ClosedByOthers')).toBe(outcome === 'failed');
   });
 
+  it('is asked from the first order of the run on where no fill of it was shown yet', async () => {
+    const asked: unknown[] = [];
+    const between = (venue: Transport): Transport => {
+      const inner = taken([fill('0.1', 'short')], CANCELED)(venue);
+      return {
+        async send(request, options) {
+          if (request.endpoint === 'GET /fills') asked.push(request.params['start_time']);
+          // Its own fills are not shown.
+          const reply = await inner.send(request, options);
+          if (reply.kind !== 'answer' || !request.endpoint.startsWith('GET /fills')) return reply;
+          const { result } = JSON.parse(reply.body) as { result: Record<string, unknown>[] };
+          const others = result.filter(({ order_id: id }) => id === 'BTC-USD@999');
+          return { ...reply, body: JSON.stringify({ success: true, error: '', result: others }) };
+        },
+      };
+    };
+    const late = LONG.replace(/\n$/, '\n    catch: [{on: [transport], then: continue}]\n');
+    const played = await play(GUARDED.replace(LONG, late), { between });
+    expect(asked).not.toEqual([]);
+    for (const since of asked) expect(JSON.stringify(since)).toMatch(/"text":"1767\d{12}"/);
+    expect([listExits(played), played.report.outcome]).toEqual([[], 'failed']);
+  });
+
   it.each([
     ['no reading of the orders gets an answer', 10_000],
     ['each reading takes long', 1_900],

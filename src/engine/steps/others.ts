@@ -40,7 +40,7 @@ export async function readClosedByOthers(
   const taken = listTaken(run, market, side);
   const [last] = taken.slice(-1);
   if (last === undefined) return NONE;
-  const since = findSince(own, side);
+  const since = findSince(own, side) ?? run.orderManager.watch.lookFrom((own[0] ?? last).createdAt);
   const ask = { run, path, until: run.clock.now() + READ_ALL_WITHIN_MS };
   // Not from the last of these orders on: others may have closed long before it was placed.
   const fills = await readFills(ask, market, since);
@@ -129,12 +129,12 @@ function listNetting(records: readonly OrderRecord[]): ReadonlySet<string> {
 
 /**
  * The time, µs, from which fills of others count: when the run began to hold what it holds now. What it opened later must not hide what
- * others had closed before, which an exit may have left out already.
+ * others had closed before, which an exit may have left out already. Undefined where no fill shows it: fills may lag behind their records.
  */
-function findSince(own: readonly TrackedOrder[], side: Side): number {
+function findSince(own: readonly TrackedOrder[], side: Side): number | undefined {
   const fills = own.flatMap(({ snapshot }) => [...snapshot.context.fills.values()]);
   let held = NONE;
-  let since = Number.NEGATIVE_INFINITY;
+  let since: number | undefined;
   for (const { side: traded, size, timestamp } of fills.sort((a, b) => a.timestamp - b.timestamp)) {
     const before = held;
     held = traded === side ? held.minus(decimal(size)) : held.plus(decimal(size));
