@@ -56,7 +56,7 @@ describe('inputs of a run', () => {
 describe('a ratio that is compared with a number above 1', () => {
   const findings = (input: string, condition: string) => {
     const text = `runbook: a\ndsl: 1\ninputs: {risk: {${input}}}\nsteps:\n  - {assert: "${condition}", because: why}\n`;
-    return checkRunbook({ file: 'a.yaml', text }).diagnostics.map(({ code }) => code);
+    return checkRunbook({ file: 'a.yaml', text }, () => undefined).diagnostics.map(({ code }) => code);
   };
 
   it('is warned of, on either side, unless the input may be as large', () => {

@@ -373,6 +373,16 @@ ${GUARD}`;
     expect(leaks(`${named.join('')}${cancels.join('')}  - close: BTC-USD\n`, { head })).toEqual([]);
   });
 
+  it('are of no path that goes two ways at one condition over an input', () => {
+    const head = 'inputs: {wanted: {type: boolean}}\n';
+    const guard = 'protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}';
+    const place = 'place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}';
+    const rounds = (inner: string) => `  - repeat: {max: 2, do: [${inner}]}\n`;
+    // Where it is wanted in the first round, the second takes no stop away.
+    const either = `{if: inputs.wanted, do: [{${place}}, {${guard}}], else: [{cancel: {mine: BTC-USD}}]}`;
+    expect(leaks(rounds(either), { head })).toEqual([]);
+  });
+
   it('are not certain where they may be impossible', () => {
     const head = 'inputs: {wanted: {type: boolean}, size: {type: number}, markets: {type: list<market>}}\n';
     const guarded = (first: string, second: string) =>

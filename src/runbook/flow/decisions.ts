@@ -36,9 +36,12 @@ export class ConditionUses {
 
   constructor(runbook: CheckedRunbook) {
     const asked: Expr[] = [];
+    let skipped: Expr | undefined;
     const walk = new FlowWalk(
-      new Recording((condition) => {
-        if (asked.at(-1) !== condition) asked.push(condition);
+      new Recording((condition, truth) => {
+        // A step that is skipped and one that is taken are asked about once; the next round asks again.
+        if (skipped !== condition || !truth) asked.push(condition);
+        skipped = truth ? undefined : condition;
       }),
     );
     const undo = [...walkSteps(runbook.steps)].flatMap((step) => (typeof step.undo === 'object' ? [step.undo] : []));
@@ -89,15 +92,15 @@ function spellCondition(tree: SyntaxNode): Spelled {
 
 /** Goes each way at every condition, with one state at a time. */
 class Recording implements Domain<number> {
-  private readonly note: (condition: Expr) => void;
+  private readonly note: (condition: Expr, truth: boolean) => void;
 
-  constructor(note: (condition: Expr) => void) {
+  constructor(note: (condition: Expr, truth: boolean) => void) {
     this.note = note;
   }
 
   begin(): void {}
-  narrow(state: number, condition: Expr<boolean>): number {
-    this.note(condition);
+  narrow(state: number, condition: Expr<boolean>, truth: boolean): number {
+    this.note(condition, truth);
     return state;
   }
   perform(_step: CheckedStep, state: number): number {
