@@ -379,3 +379,15 @@ describe('hostile input', () => {
     expect(process.cpuUsage(start).user).toBeLessThan(3_000_000);
   });
 });
+
+describe('values that need quotes', () => {
+  const lines = (count: number) => Array.from({ length: count }, (_, at) => `- log: a${at}: b c text here\n`).join('');
+
+  it('are named up to twenty, and fewer in a long file, which is not read again for each', () => {
+    expect(faults(lines(30))).toHaveLength(20);
+    const found = faults(lines(2500));
+    expect(found[0]).toBe('yaml-syntax 1:8');
+    expect(found.length).toBeGreaterThan(1);
+    expect(found.length).toBeLessThan(10);
+  });
+});

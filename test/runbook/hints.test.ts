@@ -89,6 +89,7 @@ const MISTAKES: readonly (readonly [field: Field, written: string, found: string
   ['within', '10min', '10min', '10m'],
   ['within', '10 m', '10 m', '10m'],
   ['within', '1.5h', '1.5h', '1h30m'],
+  ['within', '36526d', '36526d', 'The longest duration is 36525d.'],
   ['within', '90 Seconds', '90 Seconds', '1m30s'],
   ['within', '10', '10', '10s, or 10m'],
   ['feed', '{type: price, max_age: 5}', '5', '5s'],

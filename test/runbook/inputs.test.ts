@@ -52,3 +52,18 @@ describe('inputs of a run', () => {
     expect('problems' in read ? read.problems : []).toHaveLength(1);
   });
 });
+
+describe('a ratio that is compared with a number above 1', () => {
+  const findings = (input: string, condition: string) => {
+    const text = `runbook: a\ndsl: 1\ninputs: {risk: {${input}}}\nsteps:\n  - {assert: "${condition}", because: why}\n`;
+    return checkRunbook({ file: 'a.yaml', text }, () => undefined).diagnostics.map(({ code }) => code);
+  };
+
+  it('is warned of, on either side, unless the input may be as large', () => {
+    expect(findings('type: pct', 'inputs.risk > 2')).toEqual(['percent-as-number']);
+    expect(findings('type: bps', '20 >= inputs.risk')).toEqual(['percent-as-number']);
+    expect(findings('type: pct', 'inputs.risk > pct(2) || inputs.risk == 1 || inputs.risk < 0.02')).toEqual([]);
+    expect(findings('type: pct, max: 300%', 'inputs.risk > 2')).toEqual([]);
+    expect(findings('type: number', 'inputs.risk > 2')).toEqual([]);
+  });
+});

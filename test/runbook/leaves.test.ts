@@ -355,6 +355,34 @@ ${GUARD}`;
     expect(leaks(listed('market: BTC-USD, since: run.started_at, all_pages: true', ''))).toEqual(UNPROVEN);
   });
 
+  it('are found however many conditions there are over one input', () => {
+    const head = 'inputs: {level: {type: number}}\n';
+    const place = (at: number, id = '') =>
+      `  - if: inputs.level > ${at}\n${id}    place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}\n`;
+    const close = (at: number) => `  - if: inputs.level > ${at}\n    close: ETH-USD\n`;
+    const levels = Array.from({ length: 60 }, (_, at) => at);
+    const all = levels.map((at) => place(at));
+    expect(leaks(all.join(''), { head })).toHaveLength(60);
+    expect(leaks(`${all.join('')}  - close: BTC-USD\n`, { head })).toEqual([]);
+    // The first is left; those behind it are closed again where they were placed.
+    const others = levels.slice(1).map((at) => place(at).replaceAll('BTC', 'ETH') + close(at));
+    expect(leaks(place(0) + others.join(''), { head })).toHaveLength(1);
+    // Orders of which a condition asks whether they were placed.
+    const named = levels.slice(0, 20).map((at) => place(at, `    id: o${at}\n`));
+    const cancels = levels.slice(0, 20).map((at) => `  - {if: o${at}.hasValue(), cancel: o${at}}\n`);
+    expect(leaks(`${named.join('')}${cancels.join('')}  - close: BTC-USD\n`, { head })).toEqual([]);
+  });
+
+  it('are of no path that goes two ways at one condition over an input', () => {
+    const head = 'inputs: {wanted: {type: boolean}}\n';
+    const guard = 'protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: 50000, price: 49000}}';
+    const place = 'place: {type: limit, market: BTC-USD, side: long, size: 0.1, price: 60000}';
+    const rounds = (inner: string) => `  - repeat: {max: 2, do: [${inner}]}\n`;
+    // Where it is wanted in the first round, the second takes no stop away.
+    const either = `{if: inputs.wanted, do: [{${place}}, {${guard}}], else: [{cancel: {mine: BTC-USD}}]}`;
+    expect(leaks(rounds(either), { head })).toEqual([]);
+  });
+
   it('are not certain where they may be impossible', () => {
     const head = 'inputs: {wanted: {type: boolean}, size: {type: number}, markets: {type: list<market>}}\n';
     const guarded = (first: string, second: string) =>

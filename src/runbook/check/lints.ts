@@ -18,6 +18,7 @@ import { listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Duration, Expr, ValueType } from '../values.ts';
 import type { Checking } from './checking.ts';
 import { formatValue } from './inputs.ts';
+import { lintPercents } from './percents.ts';
 
 export interface Allowance {
   readonly costs: Costs;
@@ -28,6 +29,7 @@ export interface Allowance {
 /** The lints that need every step: a step that was left out would make their findings wrong. */
 export function lintRunbook(checking: Checking, runbook: CheckedRunbook, root: MapNode, allowance: Allowance): void {
   lintDeadman(checking, runbook);
+  lintPercents(checking, runbook);
   lintProtection(checking, runbook);
   if (runbook.leaves.position !== 'open' && runbook.onError.length === 0) lintAmends(checking, runbook.steps);
   for (const block of [runbook.steps, runbook.onError, runbook.finally]) lintCloses(checking, block);

@@ -298,6 +298,13 @@ export const MEANING_CODES = {
       'feeds: {mid: {type: price, max_age: 5s}}\nsteps:\n  - place: {market: BTC-USD, price: tick(feeds.mid), …}',
     fix: 'Write one market under `limits.markets`, or declare the feed as `map<price>` and read `feeds.mid[MARKET]`.',
   }),
+  'percent-as-number': warning({
+    summary: 'an input of type pct or bps is compared with a number above 1',
+    cause:
+      'Such an input is a ratio, 0.02 for 2%, so that the comparison with 2 is one with 200% and has always one result.',
+    example: 'inputs: {risk: {type: pct}}\nsteps:\n  - assert: inputs.risk < 2',
+    fix: 'Write `pct(2)` or `bps(20)`; or, where 200% is meant, give the input `max: 200%`.',
+  }),
   'unused-feed': warning({
     summary: 'a feed that nothing reads',
     cause: 'It is no longer needed, or a use of it is misspelt.',

@@ -24,6 +24,8 @@ interface YamlFault {
 }
 
 const MOST_FAULTS = 20;
+/** Characters that are parsed again for it: a long file shows fewer values at a time. */
+const MOST_REREAD = 500_000;
 
 /**
  * Describes the first of the problems, and each value that lacks its quotes: with the one before it out of the way, the parser
@@ -37,7 +39,9 @@ export function describeFaults(
 ): readonly YamlFault[] {
   const faults: YamlFault[] = [];
   let before = -1;
-  for (let [read, left] = [text, problems]; left.length > 0 && faults.length < MOST_FAULTS; left = findProblems(read)) {
+  const mostReads = 1 + Math.floor(MOST_REREAD / Math.max(1, text.length));
+  let [read, left] = [text, problems];
+  for (let reads = 0; left.length > 0 && faults.length < MOST_FAULTS; reads += 1) {
     const fault = describeFirstFault(read, left, unclosed);
     const { unquoted } = fault;
     // Quotes around one value are one correction.
@@ -47,6 +51,7 @@ export function describeFaults(
     before = unquoted.end;
     const { start, end } = unquoted;
     read = read.slice(0, start) + 'x'.repeat(end - start) + read.slice(end);
+    left = reads < mostReads ? findProblems(read) : [];
   }
   return faults;
 }

@@ -87,6 +87,14 @@ export function listItems(expr: Expr): readonly (SyntaxNode | undefined)[] | und
  * `def` that stands for it.
  */
 export function spellValue(expr: Expr): string {
+  const spelled = SPELLED.get(expr) ?? spellAnew(expr);
+  SPELLED.set(expr, spelled);
+  return spelled;
+}
+
+const SPELLED = new WeakMap<Expr, string>();
+
+function spellAnew(expr: Expr): string {
   const { parsed, parts = [] } = FACTS.get(expr) ?? {};
   if (parsed !== undefined) return spell(parsed.plain);
   const isLiteral = expr.constant && parts.length === 0 && expr.type.kind === 'text';

@@ -117,6 +117,7 @@ function suggestDuration(text: string): string | undefined {
   const [, count = '', word = ''] = found;
   const unit = /^(?:ms|milli)/.test(word) ? 'ms' : word.charAt(0);
   const ms = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
+  if (ms > LONGEST_DURATION_MS) return `The longest duration is ${writeDuration(LONGEST_DURATION_MS)}.`;
   return Number.isSafeInteger(ms) && ms > 0 ? `Did you mean ${writeDuration(ms)}?` : undefined;
 }
 

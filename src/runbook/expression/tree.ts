@@ -97,6 +97,14 @@ function withParts(node: SyntaxNode, parts: readonly SyntaxNode[]): SyntaxNode {
 
 /** Each path that a tree reads, as long as it is written: `inputs.side`, not `inputs`; without the items of its macros. */
 export function listPaths(node: SyntaxNode): readonly string[] {
+  const paths = PATHS.get(node) ?? findPaths(node);
+  PATHS.set(node, paths);
+  return paths;
+}
+
+const PATHS = new WeakMap<SyntaxNode, readonly string[]>();
+
+function findPaths(node: SyntaxNode): readonly string[] {
   const path = findPath(node);
   if (path !== undefined) return [path];
   const paths = listParts(node).flatMap(listPaths);

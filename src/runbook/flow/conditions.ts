@@ -8,15 +8,8 @@ import type { SyntaxNode } from '../expression/syntax.ts';
 import { findPath, findRoot, isZero, listParts, listPaths, listTerms, spell } from '../expression/tree.ts';
 import { listAllSteps, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
-import {
-  assumeZero,
-  changeOrders,
-  countOrders,
-  type Decisions,
-  evaluateConstant,
-  type OrderFact,
-  type PathState,
-} from './facts.ts';
+import { ConditionUses } from './decisions.ts';
+import { assumeZero, changeOrders, countOrders, evaluateConstant, type OrderFact, type PathState } from './facts.ts';
 
 /** Names of a runbook's steps and variables, as conditions use them. */
 export class StepNames {
@@ -26,10 +19,12 @@ export class StepNames {
   private readonly others = new Set(['inputs', 'feeds', 'now', 'run', 'account']);
   /** Of these, the ones that are the same during the whole run. */
   readonly steady: ReadonlySet<string>;
+  readonly uses: ConditionUses;
   /** Variables that begin at zero and only ever add what orders filled. */
   private readonly sums: ReadonlySet<string>;
 
   constructor(runbook: CheckedRunbook) {
+    this.uses = new ConditionUses(runbook);
     const steps = [...walkSteps(listAllSteps(runbook))];
     for (const step of steps) {
       if (step.id === undefined) continue;
@@ -136,7 +131,7 @@ export function narrowByCondition(
 ): PathState | undefined {
   const tree = findPlain(condition);
   if (tree === undefined) return { ...state, doubt: true };
-  if (isSteady(tree, names.steady)) return decide(state, tree, truth);
+  if (isSteady(tree, names.steady)) return decide(state, condition, truth, { uses: names.uses, tree });
   const parts = listTerms(tree, '&&');
   const atoms = parts.map((part) => parseAtom(part, names));
   if (!truth && parts.length > 1)
@@ -155,25 +150,18 @@ export function narrowByCondition(
  * A condition whose value never changes goes the same way each time. Another one about the same inputs may depend on it, so that
  * the path may be impossible.
  */
-function decide(state: PathState, tree: SyntaxNode, truth: boolean): PathState | undefined {
-  const decided = takeDecision(state.decided, tree, truth);
-  if (decided === undefined || decided === state.decided) return decided && state;
-  const paths = listPaths(tree);
-  const isRelated = [...state.decided.values()].some((each) => each.paths.some((path) => paths.includes(path)));
-  return { ...state, decided, doubt: state.doubt || isRelated };
-}
-
-/** The decisions of a path with one more about a condition whose value never changes; undefined where it was decided otherwise. */
-export function takeDecision(decided: Decisions, tree: SyntaxNode, truth: boolean): Decisions | undefined {
-  if (tree.op === '!_') return takeDecision(decided, tree.args, !truth);
-  const condition = spell(tree);
-  const known = decided.get(condition);
-  if (known !== undefined) return known.truth === truth ? decided : undefined;
-  return new Map(decided).set(condition, { truth, paths: listPaths(tree) });
+function decide(
+  state: PathState,
+  condition: Expr<boolean>,
+  truth: boolean,
+  { uses, tree }: { readonly uses: ConditionUses; readonly tree: SyntaxNode },
+): PathState | undefined {
+  const taken = uses.take(state.decided, condition, tree, truth);
+  return taken && { ...state, decided: taken.decided, doubt: state.doubt || taken.related };
 }
 
 /** Functions over the fills of the run in a market: their values change, whatever their arguments are. */
-const OF_FILLS: ReadonlySet<string> = new Set(['position', 'avg_entry', 'realized', 'fees']);
+export const OF_FILLS: ReadonlySet<string> = new Set(['position', 'avg_entry', 'realized', 'fees']);
 
 /** A call of such a function. */
 export interface FillRead {
@@ -183,12 +171,20 @@ export interface FillRead {
   readonly by: SyntaxNode;
 }
 
+const FILL_READS = new WeakMap<SyntaxNode, readonly FillRead[]>();
+
 /** The calls of such functions in a tree; `written`: the tree before names of a `def` were replaced in it. */
 export function listFillReads(plain: SyntaxNode, written = plain): readonly FillRead[] {
+  const reads = FILL_READS.get(written) ?? findFillReads(plain, written);
+  FILL_READS.set(written, reads);
+  return reads;
+}
+
+function findFillReads(plain: SyntaxNode, written: SyntaxNode): readonly FillRead[] {
   const isCall = plain.op === 'call' && OF_FILLS.has(plain.args[0]);
   const here = isCall ? [{ name: plain.args[0], market: plain.args[1].map(spell).join(), by: written }] : [];
   const parts = written.op === plain.op ? listParts(written) : [];
-  return [...here, ...listParts(plain).flatMap((part, at) => listFillReads(part, parts[at] ?? written))];
+  return [...here, ...listParts(plain).flatMap((part, at) => findFillReads(part, parts[at] ?? written))];
 }
 
 function readsFills(tree: SyntaxNode): boolean {
@@ -287,7 +283,7 @@ function applyAtom(state: PathState, atom: Atom, truth: boolean): PathState | un
   const { key, says, positive } = atom;
   const fact = state.orders.get(key);
   const holds = positive === truth;
-  if (says === 'placed') return holds === (fact !== undefined) ? state : undefined;
+  if (says === 'placed') return applyPlaced(state, key, holds);
   if (fact === undefined) return state;
   const set = (change: Partial<typeof fact>) =>
     changeOrders(
@@ -301,4 +297,15 @@ function applyAtom(state: PathState, atom: Atom, truth: boolean): PathState | un
   if (fact.fill === 'some') return undefined;
   // What has filled is known of an order that has ended; a working one may fill after it was looked at.
   return fact.working ? state : set({ fill: 'none' });
+}
+
+/** The state where an order was placed, or was not. */
+function applyPlaced(state: PathState, key: string, holds: boolean): PathState | undefined {
+  const fact = state.orders.get(key);
+  if (fact?.maybeAbsent !== true) return holds === (fact !== undefined) ? state : undefined;
+  const { maybeAbsent: _, ...placed } = fact;
+  const orders = new Map(state.orders);
+  if (holds) orders.set(key, placed);
+  else orders.delete(key);
+  return { ...state, orders };
 }

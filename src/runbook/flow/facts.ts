@@ -6,6 +6,7 @@ import type { Decimal } from '../../base/decimal.ts';
 import type { StepOf } from '../checked.ts';
 import { spellValue } from '../expression/expression.ts';
 import { type Expr, NOWHERE, type Value } from '../values.ts';
+import { type Decisions, UNDECIDED } from './decisions.ts';
 
 /** An order that can open a position, or may have been one of a called runbook. */
 export interface OrderFact {
@@ -18,14 +19,13 @@ export interface OrderFact {
   readonly working: boolean;
   /** The measures, as `spell` writes them, that are zero only if it filled nothing: `done`, `net_size(mine.fills)`. */
   readonly counted: ReadonlySet<string>;
+  /** On some of the paths that were joined it was not placed. */
+  readonly maybeAbsent?: true;
 }
 
 export function makeFact(step: StepOf<'place'>, fill: OrderFact['fill'], working: boolean): OrderFact {
   return { step, market: spellValue(step.args.market), fill, working, counted: new Set() };
 }
-
-/** Conditions over values that do not change, as the path took them: a second one of the same spelling goes the same way. */
-export type Decisions = ReadonlyMap<string, { readonly truth: boolean; readonly paths: readonly string[] }>;
 
 export interface PathState {
   /** By the path of the step that places it; an earlier round of a loop has a key of its own. */
@@ -43,7 +43,7 @@ export const START: PathState = {
   orders: new Map(),
   covered: new Map(),
   doubt: false,
-  decided: new Map(),
+  decided: UNDECIDED,
   trace: [],
 };
 
@@ -91,6 +91,58 @@ function joinFacts(one: OrderFact, other: OrderFact | undefined): OrderFact {
     working: one.working || other.working,
     counted: new Set([...one.counted].filter((measure) => other.counted.has(measure))),
   };
+}
+
+/** States as one that is any of them: what is certain on all of them is kept, and the rest is in doubt. */
+export function joinStates(states: readonly PathState[]): PathState | undefined {
+  const [first, ...others] = states;
+  if (first === undefined || others.length === 0) return first;
+  const keys = new Set(states.flatMap(({ orders }) => [...orders.keys()]));
+  const orders = [...keys].map((key) => [key, joinAlternatives(states.map((each) => each.orders.get(key)))] as const);
+  const covered = [...first.covered].flatMap(([market, shares]) => {
+    const left = others.reduce((kept, each) => keepShared(kept, each.covered.get(market) ?? []), shares);
+    return left.length === 0 ? [] : [[market, left] as const];
+  });
+  const truths = [...first.decided.truths].filter(([condition, truth]) =>
+    others.every(({ decided }) => decided.truths.get(condition) === truth),
+  );
+  const paths = new Set(states.flatMap(({ decided }) => [...decided.paths]));
+  const { trace } = states.reduce((least, each) => (each.trace.length < least.trace.length ? each : least));
+  return {
+    orders: new Map(orders),
+    covered: new Map(covered),
+    doubt: true,
+    decided: { truths: new Map(truths), paths },
+    trace,
+  };
+}
+
+/** One order as it may be on several paths. */
+function joinAlternatives(facts: readonly (OrderFact | undefined)[]): OrderFact {
+  const [one, ...others] = facts.filter((fact) => fact !== undefined);
+  if (one === undefined) throw new Error('there is no order to join');
+  const all = [one, ...others];
+  const isAbsent = all.length < facts.length || all.some(({ maybeAbsent }) => maybeAbsent === true);
+  const fills = new Set([...all.map(({ fill }) => fill), ...(isAbsent ? (['none'] as const) : [])]);
+  return {
+    step: one.step,
+    // Where a name got another value on one path, it is not certainly of the market of that text.
+    market: all.find(({ market }) => market.includes(FORMER))?.market ?? one.market,
+    fill: fills.size === 1 ? one.fill : 'may',
+    working: all.some(({ working }) => working),
+    counted: new Set([...one.counted].filter((measure) => others.every(({ counted }) => counted.has(measure)))),
+    ...(isAbsent ? { maybeAbsent: true as const } : {}),
+  };
+}
+
+/** The shares that both have. */
+function keepShared(ours: readonly Decimal[], theirs: readonly Decimal[]): readonly Decimal[] {
+  const left = [...theirs];
+  return ours.filter((share) => {
+    const at = left.findIndex((each) => each.eq(share));
+    if (at !== -1) left.splice(at, 1);
+    return at !== -1;
+  });
 }
 
 function isExposing({ fill, working }: OrderFact): boolean {

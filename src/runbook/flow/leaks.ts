@@ -21,6 +21,7 @@ import {
   isCovered,
   isExposed,
   isSameSide,
+  joinStates,
   listExposed,
   makeFact,
   mayCover,
@@ -43,8 +44,10 @@ export interface Leak {
   readonly path: readonly string[];
 }
 
-/** States kept at one place; beyond them the rest is only in doubt. */
+/** States kept at one place; more are joined, which leaves a doubt. */
 const MOST_STATES = 200;
+/** Orders kept in all of them: where there are many orders, fewer states are kept. */
+const MOST_FACTS = 2000;
 const RANK = { none: 0, protected: 1, open: 2 } as const satisfies Record<LeavesDeclaration['position'], number>;
 
 /** Leaks, and the orders that open the opposite position where a stop of the run has closed its own before they fill. */
@@ -85,6 +88,8 @@ class LeavesDomain implements Domain<PathState> {
   /** The switch stays armed after the run: it cancels what works, stops too. */
   private readonly staysArmed: boolean;
   private readonly branches: BranchPlaces;
+  private readonly numbers = new Numbers();
+  private readonly factNumbers = new WeakMap<OrderFact, number>();
   /** By a market as `spellValue` spells it: the names that it reads. */
   private readonly readBy: ReadonlyMap<string, readonly string[]>;
 
@@ -191,24 +196,48 @@ class LeavesDomain implements Domain<PathState> {
     return cut;
   }
 
-  /** Each state once, the one with the shortest path; beyond the most that are kept, what is left is in doubt. */
+  /** Each state once, the one with the shortest path. Beyond the most that are kept, those that cover and have decided alike are one. */
   merge(states: readonly PathState[]): readonly PathState[] {
+    if (states.length < 2) return states;
     const kept = new Map<string, PathState>();
     for (const state of states) {
-      const orders = [...state.orders].map(([key, { market, fill, working, counted }]) => [
-        key,
-        market,
-        fill,
-        working,
-        ...counted,
-      ]);
-      const covered = [...state.covered].map(([market, shares]) => [market, ...shares.map((share) => share.toFixed())]);
-      const id = JSON.stringify([orders, covered, state.doubt, [...state.decided]]);
+      const id = `${this.spellPlace(state)} ${state.doubt} ${this.spellOrders(state)}`;
       const known = kept.get(id);
       if (known === undefined || state.trace.length < known.trace.length) kept.set(id, state);
     }
     const all = [...kept.values()];
-    return all.length <= MOST_STATES ? all : all.slice(0, MOST_STATES).map((state) => ({ ...state, doubt: true }));
+    const facts = all.reduce((largest, { orders }) => Math.max(largest, orders.size), 1);
+    const most = Math.min(MOST_STATES, Math.max(2, Math.floor(MOST_FACTS / facts)));
+    if (all.length <= most) return all;
+    const alike = new Map<string, PathState[]>();
+    for (const state of all) {
+      const place = this.spellPlace(state);
+      alike.set(place, [...(alike.get(place) ?? []), state]);
+    }
+    const groups = [...alike.values()];
+    const apart = groups.slice(0, groups.length <= most ? most : most - 1);
+    return [...apart, groups.slice(apart.length).flat()].flatMap((group) => joinStates(group) ?? []);
+  }
+
+  /** What a path has decided, and what covers on it. */
+  private spellPlace({ covered, decided }: PathState): string {
+    const shares = [...covered].map(([market, each]) => [market, ...each.map((share) => share.toFixed())]);
+    return JSON.stringify([shares, [...decided.truths], [...decided.paths].sort()]);
+  }
+
+  private spellOrders({ orders }: PathState): string {
+    let text = '';
+    for (const [key, fact] of orders) text += `${this.numbers.find(key)}:${this.numberFact(fact)},`;
+    return text;
+  }
+
+  private numberFact(fact: OrderFact): number {
+    const known = this.factNumbers.get(fact);
+    if (known !== undefined) return known;
+    const { market, fill, working, counted, maybeAbsent } = fact;
+    const number = this.numbers.find(JSON.stringify([market, fill, working, maybeAbsent, ...counted]));
+    this.factNumbers.set(fact, number);
+    return number;
   }
 
   tell(state: PathState, { span }: CheckedStep, what: string): PathState {
@@ -342,6 +371,17 @@ class LeavesDomain implements Domain<PathState> {
       ({ verb, args }) => verb === 'cancel_all' || (verb === 'cancel' && args.kind !== 'order'),
     );
     return { ...(cancels ? uncover(told) : told), doubt: state.doubt || isExposed(state) };
+  }
+}
+
+/** A number for each text, so that states are compared by short keys. */
+class Numbers {
+  private readonly known = new Map<string, number>();
+
+  find(text: string): number {
+    const number = this.known.get(text) ?? this.known.size;
+    this.known.set(text, number);
+    return number;
   }
 }
 

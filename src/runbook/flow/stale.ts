@@ -10,8 +10,9 @@ import { findPath, isZero, listTerms } from '../expression/tree.ts';
 import { findAwaited } from '../steps/awaited.ts';
 import { listAllSteps, listInnerBlocks, walkSteps } from '../steps/walk.ts';
 import type { Expr } from '../values.ts';
-import { isSteady, listFillReads, takeDecision } from './conditions.ts';
-import { type Decisions, NOT_PLACED } from './facts.ts';
+import { isSteady, listFillReads, OF_FILLS } from './conditions.ts';
+import { ConditionUses, type Decisions, UNDECIDED } from './decisions.ts';
+import { NOT_PLACED } from './facts.ts';
 import { type Domain, FlowWalk, type Loop } from './walk.ts';
 
 /** A read of a field that may have changed since. */
@@ -55,11 +56,13 @@ const START: StaleState = {
   placed: new Map(),
   names: new Map(),
   held: new Map(),
-  decided: new Map(),
+  decided: UNDECIDED,
 };
 
 /** States kept at one place; the rest is not walked, and found by the run at most. */
 const MOST_STATES = 200;
+/** Orders kept in all of them: where there are many orders, fewer states are kept. */
+const MOST_ORDERS = 4000;
 
 export function findStaleReads(runbook: CheckedRunbook): readonly StaleRead[] {
   const domain = new StaleDomain(runbook);
@@ -78,10 +81,15 @@ export function findStaleReads(runbook: CheckedRunbook): readonly StaleRead[] {
 class StaleDomain implements Domain<StaleState> {
   readonly found = new Map<string, StaleRead>();
   private readonly steady: ReadonlySet<string>;
+  private readonly uses: ConditionUses;
   /** The names of orders, and of pairs of them. */
   private readonly orders: ReadonlySet<string>;
+  /** Somewhere in the text a function may read the fills of the run; as a key of YAML, its name is none. */
+  private readonly mayReadFills: boolean;
 
   constructor(runbook: CheckedRunbook) {
+    this.mayReadFills = new RegExp(`\\b(?:${[...OF_FILLS].join('|')})\\b(?!\\s*:)`).test(runbook.source.text);
+    this.uses = new ConditionUses(runbook);
     this.steady = new Set(['inputs', ...runbook.let.map(({ name }) => name)]);
     const named = [...walkSteps(listAllSteps(runbook))].flatMap((step) => {
       if (step.id === undefined || (step.verb !== 'place' && step.verb !== 'protect')) return [];
@@ -137,8 +145,8 @@ class StaleDomain implements Domain<StaleState> {
       known = known && this.narrowBy(known, part, true);
     }
     if (isSteady(plain, this.steady)) {
-      const decided = takeDecision(state.decided, plain, truth);
-      return decided && { ...state, decided };
+      const taken = this.uses.take(state.decided, condition, plain, truth);
+      return taken && { ...state, decided: taken.decided };
     }
     if (truth) return known;
     return parts.length === 1 ? this.narrowBy(state, tree, false) : state;
@@ -253,21 +261,25 @@ class StaleDomain implements Domain<StaleState> {
   }
 
   merge(states: readonly StaleState[]): readonly StaleState[] {
+    if (states.length < 2) return states;
+    const orders = states.reduce((largest, { placed }) => Math.max(largest, placed.size), 1);
+    const most = Math.min(MOST_STATES, Math.max(2, Math.floor(MOST_ORDERS / orders)));
     const kept = new Map<string, StaleState>();
     for (const state of states) {
-      const stale = [...state.stale].map(([key, { since, isOpen }]) => [key, since.path, isOpen]);
+      if (kept.size >= most) break;
+      const stale = [...state.stale].map(([key, { since, isOpen }]) => `${key} ${since.path} ${isOpen}`);
       kept.set(
         JSON.stringify([
           stale.sort(),
           [...state.placed.keys()].sort(),
           [...state.names],
           [...state.held].map(([name, orders]) => [name, [...orders].sort()] as const).sort(),
-          [...state.decided],
+          [...state.decided.truths],
         ]),
         state,
       );
     }
-    return [...kept.values()].slice(0, MOST_STATES);
+    return [...kept.values()];
   }
 
   tell(state: StaleState): StaleState {
@@ -283,7 +295,7 @@ class StaleDomain implements Domain<StaleState> {
 
   private place(step: StepOf<'place' | 'protect'>, state: StaleState): StaleState {
     // No expression names an order without an id, but what it fills changes the position of the run.
-    const name = step.id ?? (step.verb === 'place' ? step.path : undefined);
+    const name = step.id ?? (step.verb === 'place' && this.mayReadFills ? step.path : undefined);
     if (name === undefined) return state;
     const awaited = findAwaited(step);
     const market = spellValue(step.args.market);
