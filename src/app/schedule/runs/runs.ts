@@ -190,9 +190,9 @@ export class ScheduledRuns implements Launcher {
     }
   }
 
-  private readAnswer(run: string): Promise<string | undefined> {
+  private async readAnswer(run: string): Promise<string | undefined> {
     const { account, lease, voice } = this.parts.host;
-    return recordAnswers(run, { account, epoch: lease.epoch, voice });
+    return (await recordAnswers(run, { account, epoch: lease.epoch, voice }))?.by;
   }
 
   /** What the schedule knows of a run whose journal cannot be read. */
