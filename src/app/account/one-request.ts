@@ -132,7 +132,9 @@ function describeUnanswered(
   if (sent.kind === 'unanswered')
     return { kind: 'unanswered', why: sent.reply.message, sent: sent.reply.sent } as const;
   const noSession = sent.obstacle.code === NO_SESSION;
-  const unsent = sent.attempted ? sent.obstacle.message : 'no tokens in time: others use them up, or the store does not take the budget';
+  const unsent = sent.attempted
+    ? sent.obstacle.message
+    : 'no tokens in time: others use them up, or the store does not take the budget';
   const why = noSession ? (session.problem ?? 'there is no session') : unsent;
   return { kind: 'unanswered', why, sent: false } as const;
 }
