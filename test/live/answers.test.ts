@@ -92,7 +92,7 @@ describe.concurrent('an answer', () => {
 describe.concurrent('a run that halted', () => {
   it.each([
     ['also where the clock was put back since', false, 'in its journal'],
-    ['also where an entry of its journal is damaged, and is told so', true, 'in the mailbox alone'],
+    ['also where an entry of its journal is damaged, and the answer says so', true, 'in the mailbox alone'],
   ])('is settled by a cancel %s', (_when, isDamaged, where) =>
     scene({ runbook: ASKING }, async ({ run, path, venue }) => {
       const laterMs = Date.now() + 3_600_000;

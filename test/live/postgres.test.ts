@@ -61,7 +61,7 @@ describe('the store in PostgreSQL', { tags: ['postgres'] }, () => {
         expect(texts.filter((text) => text.includes(secret))).toEqual([]);
     }));
 
-  it('a login that may change nothing, not even the token budget, is told so, and waits for no tokens that it never gets', () =>
+  it('a login that may not even change the token budget waits for no tokens that it never gets', () =>
     play(LIMIT, async ({ run, venue, write }, env) => {
       const window = `${PROFILE}\nrate_limit: {tokens: 1200, window: 2s}`;
       write('p.yaml', profile(venue.url, window));
