@@ -210,7 +210,7 @@ class Execution {
 
   /** Journals what the run leaves, and its end, which an internal error in the former must not keep out. */
   private end(result: RunResult): void {
-    const { log, onCrash } = this.context;
+    const { log, onCrash, heartbeat } = this.context;
     let left: DataOf<'run.residual'> | undefined;
     try {
       left = judgeEnd(this.context).data;
@@ -219,6 +219,7 @@ class Execution {
     }
     if (left !== undefined) log.append('run.residual', left, '');
     log.append('run.ended', result, '');
+    heartbeat.markEnded();
   }
 
   /** What the steps left, where that is more than the runbook declares: the ending that leads to `on_error`. */

@@ -56,7 +56,7 @@ it('is written behind the last entry', async () => {
   const { host } = await world.time.runUntil(world.openProcess());
   await world.shared.mailbox.post({ run: 'r1', command: 'cancel', by: 'ada', at: Number.MAX_SAFE_INTEGER });
   const account = { ...host.account, store };
-  expect(await recordAnswers('r1', { account, epoch: 1, voice: SILENT })).toBe('ada');
+  expect(await recordAnswers('r1', { account, epoch: 1, voice: SILENT })).toEqual({ by: 'ada', isWritten: true });
   expect(await readHalt(store, 'r1')).toEqual({ reason: 'not known', answeredBy: 'ada' });
   expect([await world.shared.mailbox.pending('r1'), countMost() < ENTRIES]).toEqual([[], true]);
 });

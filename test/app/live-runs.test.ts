@@ -8,10 +8,12 @@ import {
   nameLedger,
   openLedger,
 } from '../../src/app/account/ledger.ts';
+import { LiveRun } from '../../src/app/run/live-run.ts';
 import type { AccountLedger } from '../../src/gateway/limits/account-ledger.ts';
 import type { Transport } from '../../src/gateway/transport.ts';
 import { StoreAway, StoreError } from '../../src/journal/store.ts';
 import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
+import { loadedFrom } from '../engine/stage.ts';
 import { fill, record } from '../venue/order-samples.ts';
 import { type Hosted, KEY, type Process, World } from './live-host.ts';
 
@@ -424,3 +426,42 @@ it.each([1, 30])(
     expect(listOrders()).toContainEqual(['41000', 'open']);
   },
 );
+
+it.each([
+  ['the venue answers', 3_000, 0, 0],
+  ['the store answers, after which its orders are compared', 0, 30_000, 1],
+])('sends no order of a schedule whose clock is wrong, as is known once %s', async (_what, venueMs, storeMs, begun) => {
+  let back = 0;
+  world = new World({
+    config: { markets: MARKETS },
+    between: (venue, at) => ({
+      connect: (ms) => venue.connect?.(ms),
+      send: async (...request) =>
+        at.now() < back + venueMs ? { kind: 'failure', sent: false, message: 'no connection' } : venue.send(...request),
+    }),
+  });
+  const { time } = world;
+  const first = await time.runUntil(world.openProcess());
+  void (await time.runUntil(first.begin('b', place('b', '1s', 40_000)))).waitForEnd();
+  await pass(20_000);
+  first.die();
+  const { host } = await time.runUntil(world.openProcess());
+  back = time.now();
+  world.beforeRead = async () => {
+    if (time.now() < back + storeMs) throw new StoreAway('the store cannot be reached');
+  };
+  const live = new LiveRun(host, 'a');
+  const loaded = loadedFrom({ file: 'a.yaml', text: place('a', '1m', 41_000) });
+  const occurrence = { slot: 'a/every 1h', nominal: time.now() };
+  const agrees = () => time.now() < back + Math.max(venueMs, storeMs);
+  const result = await time.runUntil(
+    live.begin(loaded, {}, { trigger: 'schedule', occurrence }, agrees).then(
+      () => live.waitForEnd(),
+      (error: unknown) => error,
+    ),
+  );
+  expect(result).toMatchObject(begun === 0 ? { kind: 'clock' } : { outcome: 'succeeded' });
+  expect([(await world.store.runs({})).length, listOrders()]).toEqual([begun + 1, [['40000', 'open']]]);
+  const failures = (await world.entries('a')).flatMap(({ type, data }) => (type === 'step.ended' ? [data.error] : []));
+  if (begun > 0) expect(JSON.stringify(failures)).toContain('"denied","message":"CLOCK_DISAGREES');
+});

@@ -111,6 +111,17 @@ describe('what happens to a run under way', () => {
     expect(endedAt).toBeLessThan(61_000);
   });
 
+  it('ends with no timer left where its store does not answer: the process would wait for it', async () => {
+    let next: (() => number | undefined) | undefined;
+    const { endedAt } = await performed('steps:\n  - wait: 5s', {
+      meanwhile: (running, time) => {
+        next = () => time.nextTimerAt();
+        time.at(START + 200, () => running.storeMoved('away'));
+      },
+    });
+    expect([endedAt, next?.()]).toEqual([5_000, undefined]);
+  });
+
   it('may have let the switch fire where only the wall clock knows for how long no process was there', async () => {
     const { firedAt, kind } = await hung(at(10_000, (running) => running.takenUp({ ms: 5_000, by: 'wall' })));
     expect([firedAt, kind]).toEqual([10_000, 'deadman_fired']);

@@ -90,7 +90,10 @@ describe.concurrent('an answer', () => {
 });
 
 describe.concurrent('a run that halted', () => {
-  it('is settled by a cancel also where the clock was put back since', () =>
+  it.each([
+    ['also where the clock was put back since', false, 'in its journal'],
+    ['also where an entry of its journal is damaged, and the answer says so', true, 'in the mailbox alone'],
+  ])('is settled by a cancel %s', (_when, isDamaged, where) =>
     scene({ runbook: ASKING }, async ({ run, path, venue }) => {
       const laterMs = Date.now() + 3_600_000;
       const auth = { mode: 'jwt', jwt: { env: 'VENUE_JWT' } };
@@ -103,16 +106,27 @@ describe.concurrent('a run that halted', () => {
         capabilities: [],
       };
       expect((await run(['doctor', '--profile', 'p.yaml'])).exit).toBe(0);
-      const store = await openSqliteStore(join(path, '.runbook', 'runbook.db'));
+      const file = join(path, '.runbook', 'runbook.db');
+      const store = await openSqliteStore(file);
       const writer = newWriter(store, 'r1', { clock: new VirtualClock(laterMs) });
       writer.append('run.started', startedData({ mode: 'live', startedAt: laterMs, settings }));
+      writer.append('clock.adjusted', { wallAheadMs: 1 });
       writer.append('run.ended', { outcome: 'halted', reason: 'not known', outputs: {} });
       await writer.close();
       await store.close();
-      expect((await run(['cancel', 'r1', '--by', 'bob'])).out).toContain("it is in the run's journal");
+      if (isDamaged) {
+        const database = await openDatabase(file);
+        database.exec("UPDATE entries SET line = '{' WHERE seq = 2");
+        database.close();
+      }
+      const { exit, out } = await run(['cancel', 'r1', '--by', 'bob']);
+      const said = out.includes("it is in the run's journal") ? 'in its journal' : 'in the mailbox alone';
+      expect([exit, said]).toEqual([0, where]);
+      if (isDamaged) return expect(out).toContain('CANNOT be written');
       const last = (await entriesOf(path, 'r1')).at(-1);
       expect([last?.type, last?.data]).toEqual(['operator.acted', { command: 'cancel', by: 'bob' }]);
-    }));
+    }),
+  );
 
   it('has in its journal who answered for it, chained and anchored, and can still be resumed', { tags: ['long'] }, () =>
     scene(

@@ -34,3 +34,29 @@ describe.concurrent('a scheduler whose clock is an hour ahead of the venue', () 
     }),
   );
 });
+
+const ORDERING = `runbook: ordering
+dsl: 1
+leaves: {position: open, because: the case is about its order}
+schedule: {every: 1s, misfire: {within: 20s, then: run_once}, overlap: skip}
+steps:
+  - place: {type: limit, market: BTC-USD, side: long, size: 0.0001, price: 19800}
+`;
+
+describe.concurrent('a scheduler whose clock is an hour ahead of a venue that is away', () => {
+  it('begins nothing of what it has decided, once the venue answers', { tags: ['long'] }, () =>
+    scene({ runbook: ORDERING }, async ({ venue, start }) => {
+      let isAway = true;
+      venue.rules.push(() =>
+        isAway ? { cut: true } : { done: true, headers: { date: new Date(Date.now() - 3_600_000).toUTCString() } },
+      );
+      const scheduler = new Scheduler(start(['schedule', 'one.yaml', '--profile', 'p.yaml', '--port', '0']));
+      await scheduler.sees('occurrence_started');
+      isAway = false;
+      await scheduler.sees('run_refused');
+      await scheduler.sees('clock_disagrees');
+      expect([venue.placed, scheduler.events('run_begun')]).toEqual([[], []]);
+      expect((await scheduler.stop('SIGTERM')).exit).toBe(143);
+    }),
+  );
+});

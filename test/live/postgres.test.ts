@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { asLogin, POSTGRES_PASSWORD, postgresOfFile } from '../postgres.ts';
 import { JWT } from './mock-venue.ts';
-import { document, type Ended, LIMIT, type Report, type Scene, scene, until } from './scene.ts';
+import { document, type Ended, LIMIT, profile, type Report, type Scene, scene, until } from './scene.ts';
 
 const server = postgresOfFile();
 const PROFILE = 'store: {postgres: {env: DATABASE_URL}}';
@@ -59,6 +59,22 @@ describe('the store in PostgreSQL', { tags: ['postgres'] }, () => {
         .concat([...files().values()], String(lines?.text));
       for (const secret of [POSTGRES_PASSWORD, `127.0.0.1:${server().port}`])
         expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+    }));
+
+  it('a login that may not even change the token budget waits for no tokens that it never gets', () =>
+    play(LIMIT, async ({ run, venue, write }, env) => {
+      const window = `${PROFILE}\nrate_limit: {tokens: 1200, window: 2s}`;
+      write('p.yaml', profile(venue.url, window));
+      expect((await run(RUN, env)).exit).toBe(0);
+      const reviewer = { ...env, DATABASE_URL: asLogin(env.DATABASE_URL ?? '', 'reviewer') };
+      const heard = venue.heard.length;
+      const ended = [
+        await run(['doctor', '--profile', 'p.yaml', '--json'], reviewer),
+        await run(['audit', 'reconcile', 'last', '--json'], reviewer),
+      ];
+      expect(ended.map(({ exit }) => exit)).toEqual([1, 1]);
+      for (const { out } of ended) expect(out).toContain('no tokens in time');
+      expect(venue.heard.length).toBe(heard);
     }));
 
   it('without the variable every verb that needs it says which one is missing', () =>

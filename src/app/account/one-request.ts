@@ -21,7 +21,8 @@ export type RequestingAccount = Pick<Account, 'budget' | 'profile' | 'session' |
 };
 
 /**
- * Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it.
+ * Sends once; a rejected session is renewed for the next request. `tokensWithinMs`: gives up when no tokens are free within it; without
+ * one, after the window of the limit. A store that does not let this user change the budget gives none.
  * `ask`: asked in front of the last gate, as the checks of a run are (reliability.md, The last gate); what it throws is thrown here.
  * `rows`: how a list is read, as a whole where nothing is given.
  */
@@ -31,7 +32,7 @@ export async function sendOnce<E extends EndpointName>(
   params: Params<E>,
   klass: CallClass,
   {
-    tokensWithinMs,
+    tokensWithinMs = account.profile.rateLimit.windowMs,
     ask,
     rows,
   }: {
@@ -131,7 +132,9 @@ function describeUnanswered(
   if (sent.kind === 'unanswered')
     return { kind: 'unanswered', why: sent.reply.message, sent: sent.reply.sent } as const;
   const noSession = sent.obstacle.code === NO_SESSION;
-  const unsent = sent.attempted ? sent.obstacle.message : 'no tokens in time';
+  const unsent = sent.attempted
+    ? sent.obstacle.message
+    : 'no tokens in time: others use them up, or the store does not take the budget';
   const why = noSession ? (session.problem ?? 'there is no session') : unsent;
   return { kind: 'unanswered', why, sent: false } as const;
 }

@@ -23,6 +23,8 @@ import {
 const RECOUNT_EVERY_MS = 10_000;
 /** Pause before the venue is asked again for what earlier runs left, ms: each time costs at most 60 tokens, and more for each market. */
 const SETTLE_EVERY_MS = 15_000;
+const WRONG_CLOCK =
+  "CLOCK_DISAGREES: the clock by which the schedule decided to start this run differs from the venue's or the store's, as an answer has shown since";
 
 interface ReconciliationHost extends LedgerHost, LateOrderParts {
   readonly voice: LateOrderParts['voice'];
@@ -36,6 +38,7 @@ export class RunReconciliation {
   private readonly host: ReconciliationHost;
   private readonly run: string;
   private readonly recordLate: (late: DataOf<'account.late_orders'>) => void;
+  private clockAgrees = () => true;
   /** Whether an order of the run was denied in this process. */
   private wasDenied = false;
   /** The search in the journals of earlier runs. */
@@ -61,13 +64,18 @@ export class RunReconciliation {
     this.contradiction = this.host.contradiction ?? (await findContradiction(this.host.account));
   }
 
-  /** Compares a run that begins, once the anchors are compared. Throws a UserError where it may not begin. */
-  async begin(runbook: CheckedRunbook): Promise<void> {
+  /**
+   * Compares a run that begins, once the anchors are compared. Throws a UserError where it may not begin. `clockAgrees`: of a run whose
+   * time a schedule has decided; the venue's answers may be the first that show its clock.
+   */
+  async begin(runbook: CheckedRunbook, clockAgrees: () => boolean = () => true): Promise<void> {
+    this.clockAgrees = clockAgrees;
     const byVenue = this.contradiction === undefined ? await this.compareBegun(runbook) : undefined;
     this.contradiction ??= byVenue?.text;
     if (this.contradiction !== undefined && byVenue?.isSure !== false)
       throw new UserError(`${this.contradiction}; nothing was sent`, EXIT.held, 'contradicted');
     await this.settle(runbook);
+    if (!clockAgrees()) throw new UserError(`${WRONG_CLOCK}; nothing was sent`, EXIT.held, 'clock');
   }
 
   /** Compares a run that is resumed, once the anchors are compared. A contradiction does not prevent cancels. */
@@ -135,6 +143,7 @@ export class RunReconciliation {
     const found = await findVenueContradiction(this.host.comparison);
     this.isCompared = found === undefined || found.isSure;
     if (found?.isSure) this.contradiction = found.text;
+    else if (this.isCompared && !this.clockAgrees()) this.contradiction = WRONG_CLOCK;
     return this.isCompared;
   }
 

@@ -26,15 +26,21 @@ export interface HaltAnswerParts {
   readonly voice: Pick<Voice, 'note' | 'complain'>;
 }
 
+export interface HaltAnswer {
+  readonly by: string;
+  /** False where nothing can be written behind the last entry. */
+  readonly isWritten: boolean;
+}
+
 /**
- * Writes the waiting answers to a halted run into its journal, also of a run that cannot be resumed. Gives who answered; undefined
- * without an answer. Answers are marked as read only afterwards: after a crash one may be written twice, but none is lost. Throws a
+ * Writes the waiting answers to a halted run into its journal, also of a run that cannot be resumed. Gives who answered, and whether the
+ * journal has it now; undefined without an answer. Answers are marked as read only afterwards: after a crash one may be written twice, but none is lost. Throws a
  * StoreError, `fenced` where another process holds the account by then.
  */
 export async function recordAnswers(
   run: string,
   { account, epoch, voice }: HaltAnswerParts,
-): Promise<string | undefined> {
+): Promise<HaltAnswer | undefined> {
   const { store, shared } = account;
   const pending = await shared.mailbox.pending(run);
   const row = await store.run(run);
@@ -42,7 +48,8 @@ export async function recordAnswers(
   const [answer] = answers;
   if (answer === undefined || row === undefined) return undefined;
   // A run that cannot be resumed has no end behind which it could stand. The command stays, for a version that can.
-  if (row.outcome === undefined) return answer.by;
+  const { by } = answer;
+  if (row.outcome === undefined) return { by, isWritten: false };
   if (row.outcome !== 'halted') return undefined;
   const time = new ResumedTimeFold();
   let first: Entry | undefined;
@@ -55,7 +62,7 @@ export async function recordAnswers(
     }
   } catch (error) {
     // Nothing can follow an entry that cannot be read. The command stays, as above.
-    if (error instanceof StoreError && error.reason === 'damaged') return answer.by;
+    if (error instanceof StoreError && error.reason === 'damaged') return { by, isWritten: false };
     throw error;
   }
   if (first === undefined) return undefined;
@@ -87,7 +94,7 @@ export async function recordAnswers(
     anchorer.close();
   }
   await shared.mailbox.acknowledge(run, Math.max(...answers.map(({ sequence }: PostedMessage) => sequence)));
-  return answer.by;
+  return { by, isWritten: true };
 }
 
 /** Why a run halted, and who has answered for it since, according to its journal. */

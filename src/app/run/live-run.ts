@@ -119,8 +119,13 @@ export class LiveRun {
     return new PlanAlarm((text) => reportAlarm(this.host, text, this.subject));
   }
 
-  /** Begins the run and returns once it is running. */
-  async begin(loaded: LoadedRunbook, inputs: Readonly<Record<string, Value>>, origin: Origin): Promise<void> {
+  /** Begins the run and returns once it is running. `clockAgrees`: of a run whose time a schedule has decided. */
+  async begin(
+    loaded: LoadedRunbook,
+    inputs: Readonly<Record<string, Value>>,
+    origin: Origin,
+    clockAgrees?: () => boolean,
+  ): Promise<void> {
     const { account } = this.host;
     this.killsBefore = await listKills(account.shared.killSwitch, account.key);
     this.bars.wasBefore = recognizeKills(this.killsBefore);
@@ -128,7 +133,7 @@ export class LiveRun {
     await this.reconciliation.compareAnchors();
     const stop = reportSlowStart(account.clock, this.host.voice);
     try {
-      await this.reconciliation.begin(loaded.runbook);
+      await this.reconciliation.begin(loaded.runbook, clockAgrees);
     } finally {
       stop();
     }

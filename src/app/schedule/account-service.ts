@@ -243,6 +243,7 @@ export class AccountService {
     const runs = new ScheduledRuns({
       host,
       scheduleStore,
+      clockAgrees: () => clocks.check(),
       slots: () => this.slots,
       reportCrash: crashed,
       onJournalFailed: journalFailed,

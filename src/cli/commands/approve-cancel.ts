@@ -237,8 +237,11 @@ async function recordHaltAnswer({ run, first, place }: UnfinishedRun, invocation
             : `the account is held by another process (${makePrintable(lease.heldBy, 200)}): the next scheduler, or the same command once it is free,`,
         );
       try {
-        await recordAnswers(run, { account, epoch: lease.epoch, voice: invocation.terminal });
-        return "it is in the run's journal";
+        const answer = await recordAnswers(run, { account, epoch: lease.epoch, voice: invocation.terminal });
+        if (answer?.isWritten === true) return "it is in the run's journal";
+        return answer === undefined
+          ? `another process has read it meanwhile, see \`runbook audit summary ${run}\``
+          : `it frees the slot and the concurrency key of the run, but it CANNOT be written into the run's journal, which is damaged or has no end: \`runbook audit verify ${run}\` says which, \`runbook audit people\` has the answer`;
       } finally {
         await lease.release();
       }

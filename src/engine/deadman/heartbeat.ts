@@ -175,6 +175,11 @@ export class Heartbeat {
     this.schedule();
   }
 
+  /** The run has ended: nothing waits for its store any more, and no timer of that keeps the process. */
+  markEnded(): void {
+    this.absence.end();
+  }
+
   /**
    * Waits, while heartbeats go on, until the store can take what disarms the switch: behind the last heartbeat an armed switch would
    * cancel the stops that the run leaves. Without a store the request would wait for it, and no heartbeat follows it.

@@ -34,6 +34,8 @@ import { listExclusive, type PlannedSlot } from './timetable.ts';
 export interface ScheduledRunsParts {
   readonly host: LiveHost;
   readonly scheduleStore: ScheduleStore;
+  /** Whether this machine's clock agrees with those of the venue and the store, as far as they have shown theirs. */
+  readonly clockAgrees: () => boolean;
   /** The timetable in force. */
   readonly slots: () => readonly PlannedSlot[];
   /** Writes the report of an internal error, and returns the sentence for people. */
@@ -190,9 +192,9 @@ export class ScheduledRuns implements Launcher {
     }
   }
 
-  private readAnswer(run: string): Promise<string | undefined> {
+  private async readAnswer(run: string): Promise<string | undefined> {
     const { account, lease, voice } = this.parts.host;
-    return recordAnswers(run, { account, epoch: lease.epoch, voice });
+    return (await recordAnswers(run, { account, epoch: lease.epoch, voice }))?.by;
   }
 
   /** What the schedule knows of a run whose journal cannot be read. */
@@ -242,7 +244,8 @@ export class ScheduledRuns implements Launcher {
 
   private async begin(live: LiveRun, { loaded, inputs, origin, isWanted, withinMs }: BeginParts): Promise<void> {
     const patienceMs = Math.min(withinMs, STORE_PATIENCE_MS);
-    await this.retryWhileAway(patienceMs, () => live.begin(loaded, inputs, origin), isWanted);
+    const clockAgrees = origin.trigger === 'schedule' ? this.parts.clockAgrees : undefined;
+    await this.retryWhileAway(patienceMs, () => live.begin(loaded, inputs, origin, clockAgrees), isWanted);
     try {
       await live.flush();
     } catch (error) {
