@@ -8,8 +8,8 @@ import type { CheckedRunbook } from '../runbook/checked.ts';
 import { describeBeyond, findBeyond, findLeft, hidesTrigger, type SwitchCancels } from '../venue/position/residual.ts';
 import type { RunContext } from './context.ts';
 import { Cancellation, StepFailure } from './interruption.ts';
-import { LAST_LOOK_WITHIN_MS, type LookRequest } from './orders/looks/last-look.ts';
-import { listWorkingOrders } from './orders/parts.ts';
+import { LAST_LOOK_WITHIN_MS, type LookRequest } from './readings/last-look.ts';
+import { listWorkingOrders } from './readings/parts.ts';
 import { sleepUntil } from './waiting.ts';
 
 /** A runbook under execution, and the orders that count as its own: those of steps whose path begins with `prefix`. */

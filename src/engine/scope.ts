@@ -16,7 +16,7 @@ import {
 } from '../runbook/values.ts';
 import type { LimitRules } from '../venue/limits/check.ts';
 import { StepFailure } from './interruption.ts';
-import { readOrderField } from './orders/handles.ts';
+import { readOrderField } from './readings/handles.ts';
 
 export type MarketLookup = (
   market: string,

@@ -1,11 +1,11 @@
 /** Sets up the readings of orders alone: each is noted, and answered as a test says. */
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Cancellation } from '../../src/engine/interruption.ts';
-import { Completing, type CompletingRequest } from '../../src/engine/orders/completing.ts';
-import { ExitLook } from '../../src/engine/orders/looks/exit-look.ts';
-import { LastLook } from '../../src/engine/orders/looks/last-look.ts';
-import { SeenEnds } from '../../src/engine/orders/looks/seen-ends.ts';
-import type { OrderManagerParts } from '../../src/engine/orders/parts.ts';
+import { Completing, type CompletingRequest } from '../../src/engine/readings/completing.ts';
+import { ExitLook } from '../../src/engine/readings/exit-look.ts';
+import { LastLook } from '../../src/engine/readings/last-look.ts';
+import type { OrderManagerParts } from '../../src/engine/readings/parts.ts';
+import { SeenEnds } from '../../src/engine/readings/seen-ends.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import type { Wanted } from '../../src/venue/port.ts';

@@ -1,7 +1,7 @@
 /** Completing alone: which readings are sent for which orders, when and how, and what becomes of those that no longer want them. */
 import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../src/engine/interruption.ts';
-import type { CompletingRequest } from '../../src/engine/orders/completing.ts';
+import type { CompletingRequest } from '../../src/engine/readings/completing.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import { COMPLETED_TOGETHER } from '../../src/venue/order/polling.ts';
 import { PAGE_ROWS } from '../../src/venue/order/requests.ts';

@@ -10,7 +10,7 @@ import {
   findShownAt,
   mayHaveMore,
   noteReading,
-} from '../../src/engine/orders/completion.ts';
+} from '../../src/engine/readings/completion.ts';
 import type { OrderContext, OrderEvent, OrderSnapshot } from '../../src/venue/order/context.ts';
 import { createOrder } from '../../src/venue/order/context.ts';
 import { stepOrder } from '../../src/venue/order/life.ts';

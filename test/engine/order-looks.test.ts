@@ -1,8 +1,8 @@
 /** The looks at orders before it is judged what a run leaves, and before an exit sends anything: which readings are sent, and when. */
 import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../src/engine/interruption.ts';
-import { LAST_LOOK_WITHIN_MS } from '../../src/engine/orders/looks/last-look.ts';
-import { ShortOrders } from '../../src/engine/orders/looks/seen-ends.ts';
+import { LAST_LOOK_WITHIN_MS } from '../../src/engine/readings/last-look.ts';
+import { ShortOrders } from '../../src/engine/readings/seen-ends.ts';
 import { PAGE_ROWS } from '../../src/venue/order/requests.ts';
 import type { OrderState } from '../../src/venue/order/states.ts';
 import { completing, isWhole, make, nameOf } from './completing-stage.ts';

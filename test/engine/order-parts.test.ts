@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Cancellation } from '../../src/engine/interruption.ts';
 import { OrderManager } from '../../src/engine/orders/orders.ts';
-import type { OrderManagerParts, OrderRequestContext, Terms } from '../../src/engine/orders/parts.ts';
 import { Placing } from '../../src/engine/orders/place.ts';
 import { Resolution } from '../../src/engine/orders/resolution.ts';
+import type { OrderManagerParts, OrderRequestContext, Terms } from '../../src/engine/readings/parts.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import { deriveClientOrderId } from '../../src/venue/order/identity.ts';
 import {

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Cancellation, Halt } from '../../src/engine/interruption.ts';
-import type { OrderManagerParts } from '../../src/engine/orders/parts.ts';
 import { RefusedOrders } from '../../src/engine/orders/refused.ts';
+import type { OrderManagerParts } from '../../src/engine/readings/parts.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import { TIMINGS } from '../../src/venue/order/context.ts';
 import { terms } from '../venue/order-samples.ts';

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Cancellation, Halt, StepFailure } from '../../src/engine/interruption.ts';
-import type { OrderHandle } from '../../src/engine/orders/handles.ts';
-import type { OrderManagerParts, OrderRequestContext } from '../../src/engine/orders/parts.ts';
 import { Settling } from '../../src/engine/orders/settle.ts';
+import type { OrderHandle } from '../../src/engine/readings/handles.ts';
+import type { OrderManagerParts, OrderRequestContext } from '../../src/engine/readings/parts.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import type { ErrorKind } from '../../src/runbook/checked.ts';
 import { TIMINGS } from '../../src/venue/order/context.ts';

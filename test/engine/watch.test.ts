@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { Abandoned, Cancellation } from '../../src/engine/interruption.ts';
-import { OrderWatch } from '../../src/engine/orders/watch.ts';
+import { OrderWatch } from '../../src/engine/readings/watch.ts';
 import { WallTime } from '../../src/engine/wall-time.ts';
 import type { TrackedOrder } from '../../src/journal/orders.ts';
 import { type CallOutcome, type Consent, SWEEP, type VenueCall, type VenuePort } from '../../src/venue/port.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findMissing } from '../../src/engine/orders/completion.ts';
 import { RunPositions } from '../../src/engine/positions.ts';
+import { findMissing } from '../../src/engine/readings/completion.ts';
 import type { Entry } from '../../src/journal/entry.ts';
 import { OrderTracker } from '../../src/journal/orders.ts';
 import { isTerminal } from '../../src/venue/order/states.ts';

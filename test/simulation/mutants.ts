@@ -7,9 +7,9 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { decimal } from '../../src/base/decimal.ts';
 import { Halt } from '../../src/engine/interruption.ts';
-import { refer } from '../../src/engine/orders/parts.ts';
-import { LOOK_BACK_MS } from '../../src/engine/orders/watch.ts';
 import type { RunJournal } from '../../src/engine/ports.ts';
+import { refer } from '../../src/engine/readings/parts.ts';
+import { LOOK_BACK_MS } from '../../src/engine/readings/watch.ts';
 import { CancelAllBarrier } from '../../src/gateway/cancel-all-barrier.ts';
 import { VenueClient } from '../../src/gateway/client.ts';
 import type { ClientParts } from '../../src/gateway/client-parts.ts';

@@ -22,9 +22,9 @@ import {
   quarantineUnknown,
   refer,
   selectLimits,
-} from './parts.ts';
-import { getOrderName, haltForQuarantine, hasTerms, isEnded, isQuarantined } from './status.ts';
-import type { OrderWatch } from './watch.ts';
+} from '../readings/parts.ts';
+import { getOrderName, haltForQuarantine, hasTerms, isEnded, isQuarantined } from '../readings/status.ts';
+import type { OrderWatch } from '../readings/watch.ts';
 
 export class Amending {
   private readonly run: OrderManagerParts;

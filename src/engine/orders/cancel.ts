@@ -13,10 +13,14 @@ import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../ven
 import type { OrderRecord } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt, StepFailure } from '../interruption.ts';
-import { STEP_SWEEP, type SweepAnswer, sweep } from '../sweep.ts';
-import { sleepUntil } from '../waiting.ts';
-import type { OrderHandle } from './handles.ts';
-import { callWhileWanted, conclude, type OrderManagerParts, type OrderRequestContext, refer } from './parts.ts';
+import type { OrderHandle } from '../readings/handles.ts';
+import {
+  callWhileWanted,
+  conclude,
+  type OrderManagerParts,
+  type OrderRequestContext,
+  refer,
+} from '../readings/parts.ts';
 import {
   getOrderName,
   haltForQuarantine,
@@ -25,8 +29,10 @@ import {
   isEnded,
   isQuarantined,
   toJsonOrder,
-} from './status.ts';
-import type { OrderWatch } from './watch.ts';
+} from '../readings/status.ts';
+import type { OrderWatch } from '../readings/watch.ts';
+import { STEP_SWEEP, type SweepAnswer, sweep } from '../sweep.ts';
+import { sleepUntil } from '../waiting.ts';
 
 export class Cancelling {
   private readonly run: OrderManagerParts;

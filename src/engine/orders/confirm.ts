@@ -8,17 +8,24 @@ import type { AwaitTarget } from '../../runbook/checked.ts';
 import { getExposure } from '../../venue/order/life.ts';
 import { CONFIRM_WITHIN_MS } from '../../venue/order/polling.ts';
 import { Abandoned, Cancellation, Halt, StepFailure } from '../interruption.ts';
-import type { Cancelling } from './cancel.ts';
-import { type OrderHandle, requireOwnOrder } from './handles.ts';
+import { type OrderHandle, requireOwnOrder } from '../readings/handles.ts';
 import {
   conclude,
   isUnknownTooLong,
   type OrderManagerParts,
   type OrderRequestContext,
   quarantineUnknown,
-} from './parts.ts';
-import { getOrderName, haltForQuarantine, hasReached, isConfirmed, isEnded, isQuarantined } from './status.ts';
-import type { OrderWatch } from './watch.ts';
+} from '../readings/parts.ts';
+import {
+  getOrderName,
+  haltForQuarantine,
+  hasReached,
+  isConfirmed,
+  isEnded,
+  isQuarantined,
+} from '../readings/status.ts';
+import type { OrderWatch } from '../readings/watch.ts';
+import type { Cancelling } from './cancel.ts';
 
 export class Confirming {
   private readonly run: OrderManagerParts;

@@ -11,28 +11,28 @@ import type { OrderTerms } from '../../venue/port.ts';
 import type { OrderRecord, Side } from '../../venue/records.ts';
 import { toFailure } from '../failure.ts';
 import { Cancellation, Halt } from '../interruption.ts';
-import { createSignal, type Signal, waitFor } from '../waiting.ts';
-import { Amending } from './amend.ts';
-import { Cancelling } from './cancel.ts';
-import { Completing, type CompletingRequest } from './completing.ts';
-import { Confirming } from './confirm.ts';
-import { type OrderHandle, OrderHandles, requireOwnOrder } from './handles.ts';
-import { ExitLook } from './looks/exit-look.ts';
-import { LastLook, type LookRequest } from './looks/last-look.ts';
-import { SeenEnds, ShortOrders } from './looks/seen-ends.ts';
+import { Completing, type CompletingRequest } from '../readings/completing.ts';
+import { ExitLook } from '../readings/exit-look.ts';
+import { type OrderHandle, OrderHandles, requireOwnOrder } from '../readings/handles.ts';
+import { LastLook, type LookRequest } from '../readings/last-look.ts';
 import {
   callWhileWanted,
   listWorkingOrders,
   type OrderManagerParts,
   type OrderRequestContext,
   type Terms,
-} from './parts.ts';
+} from '../readings/parts.ts';
+import { SeenEnds, ShortOrders } from '../readings/seen-ends.ts';
+import { getOrderName, isQuarantined } from '../readings/status.ts';
+import { OrderWatch } from '../readings/watch.ts';
+import { createSignal, type Signal, waitFor } from '../waiting.ts';
+import { Amending } from './amend.ts';
+import { Cancelling } from './cancel.ts';
+import { Confirming } from './confirm.ts';
 import { type Denial, Placing } from './place.ts';
 import { RefusedOrders } from './refused.ts';
 import { Resolution } from './resolution.ts';
 import { Settling } from './settle.ts';
-import { getOrderName, isQuarantined } from './status.ts';
-import { OrderWatch } from './watch.ts';
 
 export class OrderManager {
   readonly watch: OrderWatch;

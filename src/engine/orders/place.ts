@@ -12,7 +12,7 @@ import { isWorking } from '../../venue/order/states.ts';
 import type { OrderTerms, VenueCall } from '../../venue/port.ts';
 import { toFailure } from '../failure.ts';
 import { type Halt, StepFailure } from '../interruption.ts';
-import type { OrderHandle, OrderHandles } from './handles.ts';
+import type { OrderHandle, OrderHandles } from '../readings/handles.ts';
 import {
   callWhileWanted,
   conclude,
@@ -23,10 +23,10 @@ import {
   type OrderRequestContext,
   selectLimits,
   type Terms,
-} from './parts.ts';
+} from '../readings/parts.ts';
+import { getOrderName, haltForQuarantine } from '../readings/status.ts';
 import type { RefusedOrders } from './refused.ts';
 import type { Resolution } from './resolution.ts';
-import { getOrderName, haltForQuarantine } from './status.ts';
 
 interface Placed {
   attempt: number;

@@ -8,9 +8,9 @@ import type { TrackedOrder } from '../../journal/orders.ts';
 import { TIMINGS } from '../../venue/order/context.ts';
 import type { OrderTerms } from '../../venue/port.ts';
 import { Cancellation } from '../interruption.ts';
+import { makeInternalRequest, type OrderManagerParts } from '../readings/parts.ts';
 import { createSignal, type Signal, waitFor } from '../waiting.ts';
 import type { Cancelling } from './cancel.ts';
-import { makeInternalRequest, type OrderManagerParts } from './parts.ts';
 import type { Resolution } from './resolution.ts';
 
 /** Found or not, or why that is not known. */

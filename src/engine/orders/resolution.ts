@@ -13,10 +13,10 @@ import { makeMarketFillParams } from '../../venue/order/requests.ts';
 import { isFound, isInDoubt } from '../../venue/order/states.ts';
 import { SWEEP } from '../../venue/port.ts';
 import { Cancellation, Halt } from '../interruption.ts';
+import { conclude, type OrderManagerParts } from '../readings/parts.ts';
+import { getOrderName, haltForQuarantine, hasBeenShown, hasUnknownStatus, isQuarantined } from '../readings/status.ts';
+import type { OrderWatch } from '../readings/watch.ts';
 import { sleepUntil } from '../waiting.ts';
-import { conclude, type OrderManagerParts } from './parts.ts';
-import { getOrderName, haltForQuarantine, hasBeenShown, hasUnknownStatus, isQuarantined } from './status.ts';
-import type { OrderWatch } from './watch.ts';
 
 /** How long the answer may take for which the end of a run waits, ms. */
 const ANSWER_WITHIN_MS = 2000;

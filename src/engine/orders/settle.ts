@@ -7,19 +7,14 @@ import { type OrderSnapshot, TIMINGS } from '../../venue/order/context.ts';
 import { CANCEL_WITHIN_MS, LOOKUP_EVERY_MS } from '../../venue/order/polling.ts';
 import { isCovering, isStop } from '../../venue/position/residual.ts';
 import { Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
-import type { Amending } from './amend.ts';
-import type { Cancelling } from './cancel.ts';
-import type { Confirming } from './confirm.ts';
-import { OrderHandle, type OrderHandles } from './handles.ts';
+import { OrderHandle, type OrderHandles } from '../readings/handles.ts';
 import {
   conclude,
   listWorkingOrders,
   makeInternalRequest,
   type OrderManagerParts,
   type OrderRequestContext,
-} from './parts.ts';
-import type { RefusedOrders } from './refused.ts';
-import type { Resolution } from './resolution.ts';
+} from '../readings/parts.ts';
 import {
   getOrderName,
   haltForQuarantine,
@@ -29,8 +24,13 @@ import {
   isConfirmed,
   isEnded,
   isQuarantined,
-} from './status.ts';
-import type { OrderWatch } from './watch.ts';
+} from '../readings/status.ts';
+import type { OrderWatch } from '../readings/watch.ts';
+import type { Amending } from './amend.ts';
+import type { Cancelling } from './cancel.ts';
+import type { Confirming } from './confirm.ts';
+import type { RefusedOrders } from './refused.ts';
+import type { Resolution } from './resolution.ts';
 
 interface SettlingParts {
   readonly watch: OrderWatch;

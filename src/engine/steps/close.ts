@@ -10,7 +10,7 @@ import { isPositionStop } from '../../venue/order/context.ts';
 import { isStop } from '../../venue/position/residual.ts';
 import type { Side } from '../../venue/records.ts';
 import { StepFailure } from '../interruption.ts';
-import type { OrderHandle } from '../orders/handles.ts';
+import type { OrderHandle } from '../readings/handles.ts';
 import { StepScope } from '../scope.ts';
 import type { StepExecution } from './execution.ts';
 import { EXIT_READING, endOrders, ensurePrice, hasEnded, MarketExit } from './exit.ts';

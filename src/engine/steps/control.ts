@@ -10,7 +10,7 @@ import type { VenueStepName } from '../../runbook/steps/steps.ts';
 import { listVisibleIds } from '../../runbook/steps/walk.ts';
 import { type Expr, type RecordValue, toJson, type Value } from '../../runbook/values.ts';
 import { Abandoned, Cancellation, Halt, StepFailure, Stop } from '../interruption.ts';
-import { asHandle, referToOrders } from '../orders/handles.ts';
+import { asHandle, referToOrders } from '../readings/handles.ts';
 import { type Frame, StepScope } from '../scope.ts';
 import { sleepUntil } from '../waiting.ts';
 import { callRunbook } from './call.ts';

@@ -8,7 +8,7 @@ import { requireBoundedValue } from '../../runbook/functions/evaluation.ts';
 import { EvaluationFailure, type Expr, type Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { type Cancellation, StepFailure } from '../interruption.ts';
-import type { OrderHandle } from '../orders/handles.ts';
+import type { OrderHandle } from '../readings/handles.ts';
 import { evaluate, type Frame, type StepScope } from '../scope.ts';
 import type { Walker } from './walker.ts';
 

@@ -18,9 +18,9 @@ import { type Consent, type FeedNeed, GATE_STALE, type OrderTerms, STALE_INTENT 
 import { isStop } from '../../venue/position/residual.ts';
 import type { Side } from '../../venue/records.ts';
 import { type Cancellation, Halt, runEach, StepFailure } from '../interruption.ts';
-import { findEndShownAt, findMissing, mayHaveMore } from '../orders/completion.ts';
-import type { OrderHandle } from '../orders/handles.ts';
-import type { OrderRequestContext, Terms } from '../orders/parts.ts';
+import { findEndShownAt, findMissing, mayHaveMore } from '../readings/completion.ts';
+import type { OrderHandle } from '../readings/handles.ts';
+import type { OrderRequestContext, Terms } from '../readings/parts.ts';
 import { createSignal, sleepUntil } from '../waiting.ts';
 import { boundExit } from './barriers.ts';
 import type { StepExecution } from './execution.ts';

@@ -7,7 +7,7 @@ import type { CheckedStep } from '../../runbook/checked.ts';
 import { type Expr, toJson, type Value } from '../../runbook/values.ts';
 import type { RunContext } from '../context.ts';
 import { Cancellation, Halt, Stop } from '../interruption.ts';
-import { referToOrders } from '../orders/handles.ts';
+import { referToOrders } from '../readings/handles.ts';
 import { evaluate, type Frame, type StepScope } from '../scope.ts';
 import { Pace } from '../waiting.ts';
 import { StepAttempts } from './attempts.ts';

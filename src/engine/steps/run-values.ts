@@ -4,7 +4,7 @@ import type { Values } from '../../runbook/steps/row.ts';
 import { bindCalls, type VenueStep } from '../../runbook/steps/steps.ts';
 import type { Duration, Expr, Time } from '../../runbook/values.ts';
 import type { OrderRef } from '../../venue/order/requests.ts';
-import type { Terms } from '../orders/parts.ts';
+import type { Terms } from '../readings/parts.ts';
 import type { StepExecution } from './execution.ts';
 import { resolveOrderId } from './order-steps.ts';
 

@@ -2,19 +2,19 @@
  * Reads what the run has at the venue before it is judged what it leaves: an order that rests may have filled since it was last read, and
  * the record that showed an end may be older than what filled. completion.ts says of which order.
  */
-import type { TrackedOrder } from '../../../journal/orders.ts';
-import { TIMINGS } from '../../../venue/order/context.ts';
-import { isEndDoubted } from '../../../venue/order/guards.ts';
-import { COMPLETION_EVERY_MS, POLL_MS, REPEAT_DELAYS_MS, SECOND_LOOK_WITHIN_MS } from '../../../venue/order/polling.ts';
-import { isAtVenue, isTerminal, isWorking } from '../../../venue/order/states.ts';
-import { NOT_RECORDED, SWEEP } from '../../../venue/port.ts';
-import type { Cancellation } from '../../interruption.ts';
-import { sleepUntil } from '../../waiting.ts';
-import { ANSWER_AT_ONCE_MS, type Completing, type CompletingRequest, MOST_HIDDEN } from '../completing.ts';
-import { findEndShownAt, findMissing, mayHaveMore } from '../completion.ts';
-import type { OrderManagerParts } from '../parts.ts';
-import type { OrderWatch } from '../watch.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
+import { TIMINGS } from '../../venue/order/context.ts';
+import { isEndDoubted } from '../../venue/order/guards.ts';
+import { COMPLETION_EVERY_MS, POLL_MS, REPEAT_DELAYS_MS, SECOND_LOOK_WITHIN_MS } from '../../venue/order/polling.ts';
+import { isAtVenue, isTerminal, isWorking } from '../../venue/order/states.ts';
+import { NOT_RECORDED, SWEEP } from '../../venue/port.ts';
+import type { Cancellation } from '../interruption.ts';
+import { sleepUntil } from '../waiting.ts';
+import { ANSWER_AT_ONCE_MS, type Completing, type CompletingRequest, MOST_HIDDEN } from './completing.ts';
+import { findEndShownAt, findMissing, mayHaveMore } from './completion.ts';
+import type { OrderManagerParts } from './parts.ts';
 import type { SeenEnds } from './seen-ends.ts';
+import type { OrderWatch } from './watch.ts';
 
 /** A look at what the run has at the venue. */
 export interface LookRequest extends Pick<CompletingRequest, 'step' | 'cancel'> {

@@ -2,12 +2,12 @@
  * Keeps what answers have shown of the orders of a run that ended with less than they asked for: a record that showed an end may be older
  * than what filled. The looks at the end of a run and before an exit ask it which orders they still have to read.
  */
-import type { OrderTracker, TrackedOrder } from '../../../journal/orders.ts';
-import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../../venue/port.ts';
-import { ANSWER_AT_ONCE_MS, type Completing, type CompletingRequest, haltUnrecorded } from '../completing.ts';
-import { findEndShownAt, mayHaveMore } from '../completion.ts';
-import { callWhileWanted, type OrderManagerParts } from '../parts.ts';
-import type { OrderWatch } from '../watch.ts';
+import type { OrderTracker, TrackedOrder } from '../../journal/orders.ts';
+import { type CallOutcome, NOT_RECORDED, SWEEP, type VenueCall } from '../../venue/port.ts';
+import { ANSWER_AT_ONCE_MS, type Completing, type CompletingRequest, haltUnrecorded } from './completing.ts';
+import { findEndShownAt, mayHaveMore } from './completion.ts';
+import { callWhileWanted, type OrderManagerParts } from './parts.ts';
+import type { OrderWatch } from './watch.ts';
 
 /** Keeps the orders of a run that ended with less than they asked for: of thousands that filled whole, no look asks anything. */
 export class ShortOrders {

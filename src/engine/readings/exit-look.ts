@@ -2,16 +2,16 @@
  * Reads, before an exit sends an order, what the orders of its market that ended short have filled: it would be sold twice. As urgent as
  * that order, and for no longer than it takes, because the position is bare meanwhile.
  */
-import type { TrackedOrder } from '../../../journal/orders.ts';
-import { COMPLETED_TOGETHER, REPEAT_DELAYS_MS } from '../../../venue/order/polling.ts';
-import { SWEEP } from '../../../venue/port.ts';
-import { awaitEach, type Cancellation } from '../../interruption.ts';
-import { sleepUntil } from '../../waiting.ts';
-import { type Completing, haltUnrecorded, MOST_HIDDEN } from '../completing.ts';
-import { findEndShownAt, isClosedShort, mayHaveMore } from '../completion.ts';
-import type { OrderManagerParts } from '../parts.ts';
-import type { OrderWatch } from '../watch.ts';
+import type { TrackedOrder } from '../../journal/orders.ts';
+import { COMPLETED_TOGETHER, REPEAT_DELAYS_MS } from '../../venue/order/polling.ts';
+import { SWEEP } from '../../venue/port.ts';
+import { awaitEach, type Cancellation } from '../interruption.ts';
+import { sleepUntil } from '../waiting.ts';
+import { type Completing, haltUnrecorded, MOST_HIDDEN } from './completing.ts';
+import { findEndShownAt, isClosedShort, mayHaveMore } from './completion.ts';
+import type { OrderManagerParts } from './parts.ts';
 import type { SeenEnds } from './seen-ends.ts';
+import type { OrderWatch } from './watch.ts';
 
 /** Of how many orders an exit reads the fills before its next order. */
 const MOST_SHORT = 5;
