@@ -463,5 +463,5 @@ it.each([
   expect(result).toMatchObject(begun === 0 ? { kind: 'clock' } : { outcome: 'succeeded' });
   expect([(await world.store.runs({})).length, listOrders()]).toEqual([begun + 1, [['40000', 'open']]]);
   const failures = (await world.entries('a')).flatMap(({ type, data }) => (type === 'step.ended' ? [data.error] : []));
-  if (begun > 0) expect(JSON.stringify(failures)).toContain('"denied","message":"CLOCK_DISAGREES');
+  if (begun > 0) expect(JSON.stringify(failures)).toContain('"denied","message":"CLOCK_WRONG');
 });

@@ -174,11 +174,11 @@ describe('a record that is read while it is played', () => {
   });
 });
 
-it('the ledger of the account leaves the event loop to others after each line of rounds that it expands', async () => {
+it('the ledger of the account leaves the event loop to others between the lines of rounds that it expands', async () => {
   const store = new MemoryStore();
   const writer = newWriter(store, 'r1');
   writer.append('run.started', startedData({ mode: 'live', settings: { base_url: 'https://venue.test' } }));
-  for (let n = 0; n < 40; n += 1) {
+  for (let n = 0; n < 800; n += 1) {
     writer.append(
       'step.decided',
       { what: 'if', expression: 'a', inputs: {}, value: false },
@@ -188,7 +188,7 @@ it('the ledger of the account leaves the event loop to others after each line of
   }
   await writer.close();
   const idle = (await store.read('r1')).filter(({ type }) => type === 'round.idle').length;
-  expect(idle).toBeGreaterThan(30);
+  expect(idle).toBeGreaterThan(700);
   let rounds = 0;
   let isLoading = true;
   const count = () => {
@@ -199,7 +199,7 @@ it('the ledger of the account leaves the event loop to others after each line of
   const { parts, folded } = await loadLedger({ store, name: 'main', key: 'https://venue.test main' });
   isLoading = false;
   expect([folded, parts.runs.map(({ run }) => run)]).toEqual([1, ['r1']]);
-  expect(rounds).toBeGreaterThanOrEqual(idle);
+  expect(rounds).toBeGreaterThanOrEqual(idle / 256);
 });
 
 describe('playing a record', () => {

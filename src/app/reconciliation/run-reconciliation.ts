@@ -24,7 +24,7 @@ const RECOUNT_EVERY_MS = 10_000;
 /** Pause before the venue is asked again for what earlier runs left, ms: each time costs at most 60 tokens, and more for each market. */
 const SETTLE_EVERY_MS = 15_000;
 const WRONG_CLOCK =
-  "CLOCK_DISAGREES: the clock by which the schedule decided to start this run differs from the venue's or the store's, as an answer has shown since";
+  "CLOCK_WRONG: the clock by which the schedule decided to start this run differs from the venue's or the store's, as an answer has shown since";
 
 interface ReconciliationHost extends LedgerHost, LateOrderParts {
   readonly voice: LateOrderParts['voice'];

@@ -36,7 +36,7 @@ export const OBSTACLES = {
     example: 'a refresh token that the venue refuses',
     fix: 'check the credentials with `runbook doctor`',
   },
-  CLOCK_DISAGREES: {
+  CLOCK_WRONG: {
     summary: 'a schedule started the run while neither the venue nor the store had shown that this clock is wrong',
     example: 'a machine whose clock is an hour ahead, and a venue that answers only once the run is under way',
     fix: 'set the time of the machine right; start by hand what is still wanted',
