@@ -52,7 +52,8 @@ class RunChart {
     const { runbook } = this;
     const { deadman, onError, steps } = runbook;
     const failed = here(this.next('undo'));
-    const afterSteps = this.asksWhatIsLeft ? 'leaves' : this.next('finally');
+    // What the steps leave decides whether it runs; so does who ends the look at that.
+    const afterSteps = this.has('on_error') ? 'leaves' : this.next('finally');
     const stopped = here(afterSteps);
     const states: ChartState[] = [
       {
@@ -81,7 +82,7 @@ class RunChart {
         ],
       },
     ];
-    if (this.asksWhatIsLeft)
+    if (this.has('on_error'))
       states.push(
         makeChoice(
           'leaves',
@@ -173,13 +174,6 @@ class RunChart {
   private afterHalt(from: Phase): string {
     const next = this.next(from);
     return next === 'on_error' && addsRisk(this.runbook, this.runbook.onError) ? this.next('finally') : next;
-  }
-
-  /** Whether what the steps leave decides if `on_error` runs. */
-  private get asksWhatIsLeft(): boolean {
-    const { leaves, steps } = this.runbook;
-    const mayOpen = [...walkSteps(steps)].some(({ verb }) => verb === 'place' || verb === 'call');
-    return this.has('on_error') && leaves.position !== 'open' && mayOpen;
   }
 
   private has(each: Phase): boolean {
