@@ -12,12 +12,12 @@ about: "😀 typed"
 inputs:
   size: {type: size, default: 0.1}
 let:
-  half: inputs.size * 0.5
+  half: inputs.size - 0.05
 steps:
   - id: entry
     place: {type: limit, market: BTC-USD, side: long, size: half, price: 100}
   - wait_for: {order: entry, is: filled, within: 10m}
-  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: entry.avg_price * 0.98, price: entry.avg_price * 0.97}}
+  - protect: {market: BTC-USD, side: short, stop_loss: {fraction: 1, trigger: tick(entry.avg_price * 0.98), price: tick(entry.avg_price * 0.97)}}
 outputs: {filled: entry.filled}
 `;
 const MISSPELT = 'is: filed';

@@ -53,7 +53,6 @@ describe.concurrent('a scheduler whose clock is an hour ahead of a venue that is
       const scheduler = new Scheduler(start(['schedule', 'one.yaml', '--profile', 'p.yaml', '--port', '0']));
       await scheduler.sees('occurrence_started');
       isAway = false;
-      await scheduler.sees('run_refused');
       await scheduler.sees('clock_disagrees');
       expect([venue.placed, scheduler.events('run_begun')]).toEqual([[], []]);
       expect((await scheduler.stop('SIGTERM')).exit).toBe(143);

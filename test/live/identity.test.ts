@@ -96,7 +96,7 @@ describe.concurrent('the account of a run', () => {
         await first.ended;
         venue.rules.length = 0;
         const resumed = await run(['resume', '--json']);
-        expect([resumed.exit, document(resumed.out)]).toMatchObject([1, { error: { kind: 'denied' } }]);
+        expect([resumed.exit, document(resumed.out)]).toMatchObject([1, { error: { kind: 'cancelled' } }]);
         expect(resumed.err).toContain('JOURNAL_CONTRADICTED');
         expect([venue.placed.length, venue.orders.at(-1)?.['status']]).toEqual([2, 'canceled']);
       }),
