@@ -122,7 +122,7 @@ export function openRun(main, { id = '', tab = 'overview', ...rest }, context) {
   }
 
   function drawHead() {
-    const { outcome = 'unfinished', runbook, mode, account, phase } = run;
+    const { outcome = 'unfinished', runbook, mode, error, account, phase } = run;
     const { word, tone, mark } = describeEnd(run, run.isGoing);
     const why = describeWhy(run);
     const isLive = outcome === 'unfinished' && mode === 'live';
