@@ -54,6 +54,8 @@ describe.concurrent('a scheduler whose clock is an hour ahead of a venue that is
       await scheduler.sees('occurrence_started');
       isAway = false;
       await scheduler.sees('clock_disagrees');
+      await scheduler.sees('run_ended');
+      expect(scheduler.events('run_ended')).toMatchObject([{ outcome: 'refused' }]);
       expect([venue.placed, scheduler.events('run_begun')]).toEqual([[], []]);
       expect((await scheduler.stop('SIGTERM')).exit).toBe(143);
     }),
